@@ -15,25 +15,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from halfmask.anonymize._cells import CellCounts
-from halfmask.anonymize._fitted import Fitted
+from halfmask.anonymize._cells import CellCounts as CellCounts
+from halfmask.anonymize._fitted import Fitted as Fitted
 from halfmask.anonymize._full_domain import FullDomain
 from halfmask.anonymize._guided import Guided
 from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
 from halfmask.anonymize._lattice_rounds import RoundsPartition
-from halfmask.anonymize._level_people import PeopleOfNode
+from halfmask.anonymize._level_people import PeopleOfNode as PeopleOfNode
 from halfmask.anonymize._mdav import Mdav
 from halfmask.anonymize._mondrian import Mondrian
 from halfmask.anonymize._partition import Partition
 from halfmask.anonymize._plan import Plan
-from halfmask.anonymize._population import PlacedPeople, Population
+from halfmask.anonymize._population import PlacedPeople as PlacedPeople
+from halfmask.anonymize._population import Population
 from halfmask.anonymize._protection import Protection
-from halfmask.anonymize._row_codes import PersonCodes
-from halfmask.anonymize._summary import MAX_ROWS, Summary
-from halfmask.anonymize.coding import Coding
+from halfmask.anonymize._row_codes import PersonCodes as PersonCodes
+from halfmask.anonymize._summary import MAX_ROWS as MAX_ROWS
+from halfmask.anonymize._summary import Summary
+from halfmask.anonymize.coding import Coding as Coding
 from halfmask.anonymize.method import Method
+from halfmask.anonymize.recodings import MAX_MEMBERS as MAX_MEMBERS
 from halfmask.anonymize.recodings import (
-    MAX_MEMBERS,
     RECODINGS,
     Centroid,
     Level,
@@ -45,16 +47,12 @@ from halfmask.anonymize.recodings import (
 if TYPE_CHECKING:
     from halfmask.anonymize._anonymizer import Anonymizer
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
-    "MAX_MEMBERS",
-    "MAX_ROWS",
     "METHODS",
     "RECODINGS",
     "Anonymizer",
-    "CellCounts",
     "Centroid",
-    "Coding",
-    "Fitted",
     "FullDomain",
     "Guided",
     "LatticePartition",
@@ -63,9 +61,6 @@ __all__ = [
     "Method",
     "Mondrian",
     "Partition",
-    "PeopleOfNode",
-    "PersonCodes",
-    "PlacedPeople",
     "Plan",
     "Population",
     "Protection",

@@ -103,17 +103,7 @@ class CellColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellCounts:
-    """Counts of rows by cell and code: they add up over batches.
-
-    Parameters
-    ----------
-    classes
-        Sizes and sensitive histograms of the cells.
-    cells, codes
-        For each quasi-identifier, one cell and one code per row, or per distinct pair.
-    counts
-        For each quasi-identifier, the number of rows of each pair. With ``None`` it is 1.
-    """
+    """Counts of rows by cell and code: they add up over batches."""
 
     classes: Classes
     cells: tuple[NDArray[np.integer], ...]
@@ -125,13 +115,7 @@ class CellCounts:
 
     @classmethod
     def of(cls, fitted: Fitted) -> CellCounts:
-        """Count the rows that the cells were grown from, except suppressed rows.
-
-        Parameters
-        ----------
-        fitted
-            The grown cells.
-        """
+        """Count the rows that the cells were grown from, except suppressed rows."""
         kept = fitted.cell_of_row >= 0
         cells, codes = fitted.cell_of_row, fitted.codes
         if not kept.all():
@@ -141,24 +125,12 @@ class CellCounts:
     def entries(
         self, column: int
     ) -> tuple[NDArray[np.integer], NDArray[np.integer], NDArray[np.int64] | None]:
-        """Return the cells, codes and counts of one quasi-identifier.
-
-        Parameters
-        ----------
-        column
-            The place of the quasi-identifier.
-        """
+        """Return the cells, codes and counts of one quasi-identifier."""
         n = None if self.counts is None else self.counts[column]
         return self.cells[column], self.codes[column], n
 
     def code_counts(self, n_codes: Sequence[int]) -> list[NDArray[np.int64]]:
-        """Return for each quasi-identifier how many rows have each code.
-
-        Parameters
-        ----------
-        n_codes
-            How many codes each quasi-identifier has.
-        """
+        """Return for each quasi-identifier how many rows have each code."""
         counted = []
         for column, n in enumerate(n_codes):
             _, codes, weights = self.entries(column)
@@ -183,15 +155,7 @@ class CellCounts:
         )
 
     def renumbered(self, target: NDArray[np.int64], n_cells: int) -> CellCounts:
-        """Return the counts with cells joined, or dropped where the target is -1.
-
-        Parameters
-        ----------
-        target
-            The new number of each cell; -1 drops it.
-        n_cells
-            The number of cells afterwards.
-        """
+        """Return the counts with cells joined, or dropped where the target is -1."""
         dropped = np.flatnonzero(target < 0)
         classes = self.classes.without(dropped) if len(dropped) else self.classes
         classes = classes.coarsened(target[target >= 0], n_cells)

@@ -36,25 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fitted:
-    """Cells, and the coded rows that they were grown from.
-
-    Parameters
-    ----------
-    codings
-        The quasi-identifiers' codes.
-    codes
-        For each quasi-identifier the codes of the summary's rows.
-    sensitive
-        The sensitive columns' codes of the same rows.
-    guarantees
-        What was judged, for the values that occur.
-    partition
-        The cells.
-    cell_of_row
-        The cell of each of these rows.
-    persons
-        The person of each of these rows, where a person is the unit.
-    """
+    """Cells, and the coded rows that they were grown from."""
 
     codings: tuple[Coding, ...]
     codes: tuple[NDArray[np.integer], ...]

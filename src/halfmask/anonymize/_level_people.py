@@ -95,15 +95,7 @@ class LevelPeople:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PeopleOfNode:
-    """People at the levels that were chosen, as `PlacedPeople` are among cells.
-
-    Parameters
-    ----------
-    people
-        The population.
-    partition
-        The classes at the chosen levels.
-    """
+    """People at the levels that were chosen, as `PlacedPeople` are among cells."""
 
     people: LevelPeople
     partition: LatticePartition
@@ -117,13 +109,7 @@ class PeopleOfNode:
         return self.people.trees
 
     def classes(self, counts: CellCounts) -> tuple[Classes, Integers]:
-        """Return the classes with their people, and the class of each cell: each is one.
-
-        Parameters
-        ----------
-        counts
-            The released rows, counted in the cells.
-        """
+        """Return the classes with their people, and the class of each cell: each is one."""
         fitting, outside = self.people.count(self.partition.levels, self.partition.nodes)
         found = replace(counts.classes, population=fitting, outside=outside)
         return found, np.arange(self.partition.n_cells, dtype=np.int64)

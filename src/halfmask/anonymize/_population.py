@@ -77,17 +77,7 @@ class Population:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlacedPeople:
-    """People placed among the codes of a fit, ready to be counted in its cells.
-
-    Parameters
-    ----------
-    axes
-        The quasi-identifiers, as their recodings write them.
-    tree
-        The people who can fit something.
-    n_people
-        All of them.
-    """
+    """People placed among the codes of a fit, ready to be counted in its cells."""
 
     axes: tuple[Axis, ...]
     tree: _PointTree
@@ -106,13 +96,7 @@ class PlacedPeople:
         }
 
     def classes(self, counts: CellCounts) -> tuple[Classes, Integers]:
-        """Return the classes as written, with their people, and the class of each cell.
-
-        Parameters
-        ----------
-        counts
-            The released rows, counted in the cells; each cell has one.
-        """
+        """Return the classes as written, with their people, and the class of each cell."""
         columns = [_column(axis.coding, place, counts) for place, axis in enumerate(self.axes)]
         spans = [axis.spans(column) for axis, column in zip(self.axes, columns, strict=True)]
         boxes = Spans(

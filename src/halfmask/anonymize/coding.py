@@ -39,21 +39,7 @@ _TABLE_TYPES = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.U
 class Coding:
     """How one column's values become codes: 0, 1, 2, ..., then one for missing.
 
-    Parameters
-    ----------
-    column
-        What is declared about the column.
-    values
-        The distinct values that were seen, in the order of their codes; no nulls.
-    ordered
-        Whether the codes follow the values' own order (numbers, dates), so that a value that was
-        never seen has a place among them.
-    missing
-        Whether missing cells were seen; they have the code behind the last value.
-    hierarchy
-        The column's levels, with the values as its leaves in the same order, if it has any.
-    grid
-        Where ranges may end: the values are then the starts of its pieces.
+    Codes that follow the order of values have a place for a value that was never seen.
 
     Guarantees
     ----------
@@ -92,16 +78,6 @@ class Coding:
         """Return the code of each cell; -1 for a category, or a missing cell, never seen.
 
         A number that was never seen takes the code of the next smaller one that was, or the first.
-
-        Parameters
-        ----------
-        series
-            The column, with the type of the fit.
-
-        Raises
-        ------
-        SchemaError
-            If the column held numbers or dates at the fit and these are something else.
         """
         codes = self._codes_of_values(series)
         if series.null_count():
@@ -129,18 +105,7 @@ class Coding:
         return np.maximum(places - 1, 0, out=places)
 
     def alike(self, series: pl.Series) -> pl.Series:
-        """Return the cells in the type of the values, or in one that compares with it.
-
-        Parameters
-        ----------
-        series
-            The column, numbers or dates.
-
-        Raises
-        ------
-        SchemaError
-            If the column held numbers or dates at the fit and these are something else.
-        """
+        """Return the cells in the type of the values, or in one that compares with it."""
         here, there = series.dtype, self.values.dtype
         if here == there or (_is_plain_number(here) and _is_plain_number(there)):
             return series

@@ -70,11 +70,6 @@ class Risk(Facts):
 def listed(names: Sequence[str]) -> str:
     """List names as a sentence does.
 
-    Parameters
-    ----------
-    names
-        The names to join.
-
     Examples
     --------
     >>> listed(["age"]), listed(["age", "sex"]), listed(["age", "sex", "pay"])
@@ -86,11 +81,6 @@ def listed(names: Sequence[str]) -> str:
 
 def percent(share: float) -> str:
     """Format a share as a percentage, without rounding to 0 % or 100 %.
-
-    Parameters
-    ----------
-    share
-        A share between 0 and 1.
 
     Examples
     --------

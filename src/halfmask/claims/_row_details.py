@@ -21,17 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedMask:
-    """One technique that was applied.
-
-    Parameters
-    ----------
-    name
-        As policies write it.
-    columns
-        The released columns whose cells it changed; none for a technique that drops rows.
-    parameters
-        As the policy has them, for recipients to account for the technique.
-    """
+    """One technique that was applied."""
 
     name: str
     columns: tuple[str, ...]
@@ -40,15 +30,7 @@ class StatedMask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedColumn:
-    """One released column.
-
-    Parameters
-    ----------
-    name, role, kind
-        As of the policy.
-    dtype
-        The type of what is released, without the categories of an Enum: these are values.
-    """
+    """One released column."""
 
     name: str
     role: Role
@@ -60,15 +42,7 @@ class MaskedColumn:
 
 
 def released_columns_claim(columns: Sequence[MaskedColumn], n_out: int) -> Claim:
-    """Return the claim that every masked release has: its rows and columns.
-
-    Parameters
-    ----------
-    columns
-        The released columns in their order.
-    n_out
-        The rows that were released.
-    """
+    """Return the claim that every masked release has: its rows and columns."""
     return Claim(
         model="released-columns",
         parameters={"rows": n_out, "columns": len(columns)},
@@ -80,13 +54,7 @@ def released_columns_claim(columns: Sequence[MaskedColumn], n_out: int) -> Claim
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowsRead:
-    """Rows that were read and released; fewer are released by sampling alone.
-
-    Parameters
-    ----------
-    n_in, n_out
-        How many.
-    """
+    """Rows that were read and released; fewer are released by sampling alone."""
 
     n_in: int = field(metadata=key("in"))
     n_out: int = field(metadata=key("out"))
@@ -94,19 +62,7 @@ class RowsRead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedDetails(Details):
-    """What only the manifest of a table of masks alone has.
-
-    Attributes
-    ----------
-    rows
-        The rows that were read and released.
-    columns
-        The released columns in their order.
-    masks
-        The techniques in the order in which they were applied.
-    risk, utility
-        Numbers of the report, as JSON.
-    """
+    """What only the manifest of a table of masks alone has."""
 
     kind = MASKED
     called = "masks alone"
@@ -123,25 +79,13 @@ class MaskedDetails(Details):
         return self.rows.n_out / self.rows.n_in if self.rows.n_in else 1.0
 
     def masks_of(self, column: str) -> tuple[StatedMask, ...]:
-        """Return the techniques that changed a column, in their order.
-
-        Parameters
-        ----------
-        column
-            The released column.
-        """
+        """Return the techniques that changed a column, in their order."""
         return tuple(each for each in self.masks if column in each.columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearntRows:
-    """Rows that were read, learnt from, set aside, and drawn: in = learnt + control.
-
-    Attributes
-    ----------
-    n_in, n_learnt, n_control, n_out
-        How many.
-    """
+    """Rows that were read, learnt from, set aside, and drawn: in = learnt + control."""
 
     n_in: int = field(metadata=key("in"))
     n_learnt: int = field(metadata=key("learnt"))
@@ -151,15 +95,7 @@ class LearntRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synthesis:
-    """Which cells are synthetic.
-
-    Attributes
-    ----------
-    extent
-        ``"full"``, ``"partial"`` or ``"hybrid"``.
-    parameters
-        Those of the policy.
-    """
+    """Which cells are synthetic."""
 
     extent: Literal["full", "partial", "hybrid"]
     parameters: Mapping[str, Json]
@@ -167,19 +103,7 @@ class Synthesis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyntheticDetails(Details):
-    """What only the manifest of synthetic rows has.
-
-    Attributes
-    ----------
-    rows
-        How many were read, learnt from, set aside and drawn.
-    columns
-        The released columns in their order.
-    synthesis
-        Which cells are synthetic.
-    risk, utility
-        Numbers of the report, as JSON.
-    """
+    """What only the manifest of synthetic rows has."""
 
     kind = SYNTHETIC
     called = "synthetic rows"

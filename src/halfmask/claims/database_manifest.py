@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedRows:
-    """A table of the copy.
-
-    Attributes
-    ----------
-    name, rows
-        Its name and the number of its rows.
-    """
+    """A table of the copy."""
 
     name: str
     rows: int
@@ -29,17 +23,7 @@ class CopiedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopiedMask:
-    """A mask of the copy.
-
-    Attributes
-    ----------
-    table, column
-        What it changed; several columns are listed in one text.
-    mask, parameters
-        Its name, and its parameters as of the policy.
-    linked
-        Whether foreign keys link the column, so that linked columns share a key.
-    """
+    """A mask of the copy."""
 
     table: str
     column: str
@@ -50,21 +34,7 @@ class CopiedMask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseDetails(Details):
-    """What only the manifest of a copied database has: the copy itself is elsewhere.
-
-    Attributes
-    ----------
-    tables
-        The tables and their rows.
-    masks
-        The masks of columns, in the order of their tables.
-    foreign_keys
-        How many references lead to a row in each row of the copy.
-    left_out
-        Sentences: what the copy lacks.
-    subset
-        The table that rows were chosen of; None where all were copied.
-    """
+    """What only the manifest of a copied database has: the copy itself is elsewhere."""
 
     kind = DATABASE
     called = "a copied database"

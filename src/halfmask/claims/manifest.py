@@ -166,25 +166,7 @@ class Manifest:
 
 
 def write_manifest(manifest: HasJson, folder: Path) -> Path:
-    """Write manifest.json into a release folder: complete or not at all.
-
-    Parameters
-    ----------
-    manifest
-        What the release says of itself.
-    folder
-        The release folder; it exists.
-
-    Returns
-    -------
-    Path
-        Where it was written.
-
-    Raises
-    ------
-    ReleaseError
-        If it can't be written.
-    """
+    """Write manifest.json into a release folder: complete or not at all."""
     text = manifest.to_json()
     target = folder / MANIFEST_NAME
     partial = folder / f".{MANIFEST_NAME}.partial"

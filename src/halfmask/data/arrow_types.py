@@ -169,11 +169,6 @@ def owned_buffer(block: bytes) -> pa.Buffer:
 
     If a thread of Arrow frees a Python object while the process ends, the process aborts.
 
-    Parameters
-    ----------
-    block
-        The bytes to copy.
-
     Examples
     --------
     >>> owned_buffer(b"17,f").to_pybytes()

@@ -31,28 +31,7 @@ _CELLS = (
 def to_polars(frame: object, *, lists: Mapping[str, str] | None = None) -> pl.DataFrame:
     """Turn a frame of any library into a settled polars frame.
 
-    Parameters
-    ----------
-    frame
-        A polars ``DataFrame`` or ``LazyFrame`` (which is collected), a pandas ``DataFrame``, a
-        pyarrow ``Table`` or ``RecordBatch``, anything that has ``__arrow_c_stream__``, or a frame
-        that narwhals knows.
-    lists
-        For columns of lists, the separator with which they become texts; see `ReadOptions`.
-
-    Returns
-    -------
-    The same rows in the same order. NaN has become missing (null); infinities stay. Categories
-    have become strings. The index of a pandas frame is left behind.
-
-    Raises
-    ------
-    DataError
-        If this is no frame, or one that can't be turned.
-    SchemaError
-        If a column name is empty or there twice, a column holds lists, structs, bytes or Python
-        objects, or values of more than one type, or has an extension type, such as a Period of
-        pandas.
+    NaN becomes missing; infinities stay.
 
     Guarantees
     ----------
@@ -71,24 +50,6 @@ def to_polars(frame: object, *, lists: Mapping[str, str] | None = None) -> pl.Da
 
 def like(frame: pl.DataFrame, original: object) -> Any:  # noqa: ANN401 - the caller's own library
     """Turn a polars frame into a frame of the library that ``original`` is of.
-
-    Parameters
-    ----------
-    frame
-        What to turn.
-    original
-        A frame of the wanted library; only its type is looked at.
-
-    Returns
-    -------
-    A polars ``DataFrame`` or ``LazyFrame``, pandas ``DataFrame``, pyarrow ``Table`` or
-    ``RecordBatch``, or a frame of a library that narwhals knows. For an original that speaks
-    Arrow and nothing else, a pyarrow ``Table``.
-
-    Raises
-    ------
-    DataError
-        If ``original`` is no frame.
 
     Edge cases
     ----------
@@ -210,11 +171,6 @@ def count_infinite(frame: pl.DataFrame) -> dict[str, int]:
     """Count the infinite values of each column that has any.
 
     Counts of batches add up to the count of the table.
-
-    Parameters
-    ----------
-    frame
-        The table.
 
     Examples
     --------

@@ -12,17 +12,17 @@ from halfmask.encode._decoded_files import decode_file, decode_predictions_file
 from halfmask.encode._encoded_folder import encode_folder
 from halfmask.encode._files import EncodedFormat, FileCount, encode_file, fit_file
 from halfmask.encode._plan import CodecPlan
-from halfmask.encode._plan_bytes import PLAN_VERSION, plan_from_bytes, plan_to_bytes
+from halfmask.encode._plan_bytes import PLAN_VERSION as PLAN_VERSION
+from halfmask.encode._plan_bytes import plan_from_bytes as plan_from_bytes
+from halfmask.encode._plan_bytes import plan_to_bytes as plan_to_bytes
 from halfmask.encode._receipts import EncodingReceipt
 from halfmask.encode._settings import Learner, LearnerClaim, Task, Weakness
-from halfmask.encode._summary import CodecSummary
 from halfmask.encode.series import Event, SeriesCodec, SeriesState
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
-    "PLAN_VERSION",
     "Codec",
     "CodecPlan",
-    "CodecSummary",
     "EncodedFormat",
     "EncodingReceipt",
     "Event",
@@ -38,6 +38,4 @@ __all__ = [
     "encode_file",
     "encode_folder",
     "fit_file",
-    "plan_from_bytes",
-    "plan_to_bytes",
 ]

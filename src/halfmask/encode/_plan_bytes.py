@@ -170,13 +170,6 @@ _ARCHIVE = Archive(
 def plan_to_bytes(plan: CodecPlan, receipts: tuple[EncodingReceipt, ...] = ()) -> bytes:
     """Return the plan as bytes: a zip archive of JSON, npy and Arrow files.
 
-    Parameters
-    ----------
-    plan
-        A fitted plan.
-    receipts
-        What is kept of tables that it encoded.
-
     Guarantees
     ----------
     `plan_from_bytes` gives a plan that encodes and decodes bit for bit as this one does. The bytes
@@ -186,18 +179,7 @@ def plan_to_bytes(plan: CodecPlan, receipts: tuple[EncodingReceipt, ...] = ()) -
 
 
 def plan_from_bytes(data: bytes) -> CodecPlan:
-    """Return the plan that bytes hold.
-
-    Parameters
-    ----------
-    data
-        What `plan_to_bytes` returned.
-
-    Raises
-    ------
-    DataError
-        If they hold no plan, a damaged one, or one of another version.
-    """
+    """Return the plan that bytes hold."""
     return read_codec(data)[0]
 
 

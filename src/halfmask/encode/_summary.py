@@ -141,18 +141,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodecSummary:
-    """What a codec needs to know of rows. Summaries of batches add up, in any order.
-
-    Parameters
-    ----------
-    rows
-        How many rows were seen.
-    columns
-        What is kept of each column.
-    sample
-        At most 50,000 rows, those with the smallest hashes: the same whatever the batches were.
-        ``None`` where no category is split.
-    """
+    """What a codec needs to know of rows. Summaries of batches add up, in any order."""
 
     rows: int
     columns: Mapping[str, ColumnSummary]
@@ -160,22 +149,7 @@ class CodecSummary:
 
     @classmethod
     def of(cls, batch: pl.DataFrame, *, roles: Roles, settings: CodecSettings) -> CodecSummary:
-        """Return what a codec of these settings needs to know of a batch.
-
-        Parameters
-        ----------
-        batch
-            Some rows.
-        roles
-            The roles of the columns.
-        settings
-            The settings of the codec.
-
-        Raises
-        ------
-        ColumnNotFoundError
-            If the batch lacks a column.
-        """
+        """Return what a codec of these settings needs to know of a batch."""
         missing = [name for name in roles.dtypes if name not in batch.columns]
         if missing:
             raise ColumnNotFoundError.of(missing, batch.columns, where="a batch")

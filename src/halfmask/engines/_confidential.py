@@ -13,18 +13,6 @@ if TYPE_CHECKING:
 def check_confidential(engine: Engine, *, what: str) -> None:
     """Raise unless an engine encrypts what it sends, or runs on this machine.
 
-    Parameters
-    ----------
-    engine
-        Where keys would be sent.
-    what
-        What holds the keys, as it reads after "sends".
-
-    Raises
-    ------
-    EngineError
-        If somebody on the network could read them.
-
     Edge cases
     ----------
     Workers that join a cluster of Dask later aren't looked at.

@@ -16,32 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartFolder:
-    """Where workers write the files of a folder, before it has its name.
-
-    Parameters
-    ----------
-    folder
-        The temporary folder.
-    ending
-        What the names of the files end with, such as ``".parquet"``.
-    """
+    """Where workers write the files of a folder, before it has its name."""
 
     folder: Path
     ending: str
 
     def path(self, number: int) -> Path:
-        """Return where a file is to be written; one that is there is replaced.
-
-        Parameters
-        ----------
-        number
-            The number of the file, from 0: files are read in the order of their numbers.
-
-        Raises
-        ------
-        ReleaseError
-            If this process can't see the folder.
-        """
+        """Return where a file is to be written; one that is there is replaced."""
         if not self.folder.is_dir():
             raise ReleaseError(
                 "A worker can't write to the folder of the output.",
@@ -55,22 +36,6 @@ def folder_of_parts(
     out: str | Path, *, n_parts: int, ending: str, overwrite: bool
 ) -> Iterator[PartFolder]:
     """Give a folder to write files into, which gets its name when the block ends.
-
-    Parameters
-    ----------
-    out
-        The folder to make; its parent folder must exist.
-    n_parts
-        How many files there will be.
-    ending
-        What their names end with, such as ``".parquet"``.
-    overwrite
-        Whether a folder of such files may be replaced.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder exists and may not be replaced, can't be written, or a file is missing.
 
     Guarantees
     ----------

@@ -72,20 +72,7 @@ def map_in_order(
 ) -> Iterator[Part]:
     """Yield the function of each batch, in the order of the batches.
 
-    Parameters
-    ----------
-    batches
-        Read one by one, no further ahead than there are workers.
-    function
-        Runs in a thread; what it spends its time in must release the interpreter's lock, as polars
-        and the kernels do.
-    workers
-        How many threads, at least 1; by default one for each processor.
-
-    Raises
-    ------
-    Exception
-        Whatever the function raises, where the caller asks for that batch's result.
+    What the function spends its time in must release the interpreter's lock, as polars does.
 
     Guarantees
     ----------

@@ -65,19 +65,18 @@ from halfmask.guarantees._delta_disclosure_privacy import DeltaDisclosurePrivacy
 from halfmask.guarantees._delta_presence import DeltaPresence
 from halfmask.guarantees._distinct_l_diversity import DistinctLDiversity
 from halfmask.guarantees._entropy_l_diversity import EntropyLDiversity
-from halfmask.guarantees._grouping import class_of_row, value_codes
-from halfmask.guarantees._guarantee import Criterion, Guarantee, Judgement, size_asked
+from halfmask.guarantees._grouping import class_of_row
+from halfmask.guarantees._grouping import value_codes as value_codes
+from halfmask.guarantees._guarantee import Criterion, Guarantee, Judgement
+from halfmask.guarantees._guarantee import size_asked as size_asked
 from halfmask.guarantees._histogram import ClassMembers, Histogram
 from halfmask.guarantees._k_anonymity import KAnonymity
 from halfmask.guarantees._k_map import CellSizeEstimator, EstimatedKMap, KMap
 from halfmask.guarantees._lkc_privacy import LKCPrivacy
-from halfmask.guarantees._measure import (
-    agreeing_codes,
-    agreeing_rows,
-    class_codes,
-    codes_of,
-    measure,
-)
+from halfmask.guarantees._measure import agreeing_codes as agreeing_codes
+from halfmask.guarantees._measure import agreeing_rows, measure
+from halfmask.guarantees._measure import class_codes as class_codes
+from halfmask.guarantees._measure import codes_of as codes_of
 from halfmask.guarantees._population_risks import (
     AverageJournalistRisk,
     JournalistRecordsAtRisk,
@@ -109,6 +108,7 @@ from halfmask.guarantees._uniques_estimators import (
     estimate_uniques,
 )
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
     "GUARANTEES",
     "AlphaKAnonymity",
@@ -149,15 +149,10 @@ __all__ = [
     "TableGuarantee",
     "UniquesEstimate",
     "UniquesEstimator",
-    "agreeing_codes",
     "agreeing_rows",
-    "class_codes",
     "class_of_row",
-    "codes_of",
     "estimate_uniques",
     "guarantee_from",
     "measure",
     "register_guarantee",
-    "size_asked",
-    "value_codes",
 ]

@@ -75,29 +75,7 @@ def class_sizes(frame: pl.DataFrame, *, quasi_identifiers: Sequence[str]) -> Cod
 def value_codes(column: pl.Series, *, order: Sequence[object] | None = None) -> tuple[Codes, int]:
     """Code the values of a column by their place in the order.
 
-    Parameters
-    ----------
-    column
-        The column.
-    order
-        Its values in order, such as ``hierarchy.leaves``, compared as text; values that don't
-        occur in the column keep their number. ``None`` takes the natural order: numbers and dates
-        by size, text by its characters, an Enum by its declaration.
-
-    Returns
-    -------
-    tuple
-        The code of each row, and the number of codes. Missing cells, NaN among them, are one more
-        value, the last.
-
-    Raises
-    ------
-    HierarchyError
-        When the order lacks a value of the column.
-    ParameterError
-        When the order names a value twice.
-    DataError
-        When the column holds lists, structs or foreign objects.
+    Missing cells, NaN among them, are one more code after all others.
 
     Examples
     --------

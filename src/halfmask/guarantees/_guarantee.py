@@ -308,13 +308,6 @@ class Guarantee(ABC):
 def size_asked(guarantees: Iterable[Guarantee], *, least: int = 1) -> int:
     """Return the class size that guarantees require: k, or ``least`` if larger.
 
-    Parameters
-    ----------
-    guarantees
-        Guarantees of any model.
-    least
-        The smallest size that is returned.
-
     Examples
     --------
     >>> from halfmask.guarantees import DistinctLDiversity, KAnonymity

@@ -204,13 +204,7 @@ def agreeing_rows(
 
 
 def codes_of(table: pl.DataFrame, columns: Sequence[str]) -> Ints:
-    """Return cells as integers, (rows, columns): 0 for missing, 1 and up for values.
-
-    Parameters
-    ----------
-    table, columns
-        As of `agreeing_rows`.
-    """
+    """Return cells as integers, (rows, columns): 0 for missing, 1 and up for values."""
     codes = np.zeros((table.height, len(columns)), dtype=np.int64)
     for j, name in enumerate(columns):
         found, _ = value_codes(table[name])
@@ -224,15 +218,6 @@ def class_codes(
     """Return the cells of each class as integers, (classes, columns).
 
     They are those of `codes_of`.
-
-    Parameters
-    ----------
-    table
-        Rows that agree in the columns if they are of one class.
-    class_of_row, n_classes
-        The class of each row, and how many there are.
-    columns
-        The columns.
     """
     first = np.empty(n_classes, dtype=np.int64)
     first[class_of_row[::-1]] = np.arange(table.height - 1, -1, -1)
@@ -241,13 +226,6 @@ def class_codes(
 
 def agreeing_codes(asked: Ints, offered: Ints, sums: Sums) -> NDArray[np.float64]:
     """Add up the offered sums that agree with each combination that is asked.
-
-    Parameters
-    ----------
-    asked, offered
-        Combinations of codes, (combinations, columns); 0 agrees with all.
-    sums
-        The rows, or the weight, of each offered combination.
 
     Examples
     --------

@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from halfmask.hashing._file_hasher import FileHasher
     from halfmask.hashing._hasher import KeyedHasher
     from halfmask.hashing._labels import LabelCodes, LabelTask
-    from halfmask.hashing._plan import HASHER_VERSION, HashPlan
+    from halfmask.hashing._plan import HashPlan
     from halfmask.hashing._reading import TableReading
     from halfmask.hashing._settings import HasherSettings
     from halfmask.hashing._streams import RowsWriter, read_rows
 
 __all__ = [
-    "HASHER_VERSION",
     "FileHasher",
     "HashPlan",
     "HashedRows",
@@ -38,7 +37,6 @@ __all__ = [
 
 #: A service has no use for scikit-learn, nor a file for it: each name brings what it needs.
 _FILES = {
-    "HASHER_VERSION": "_plan",
     "FileHasher": "_file_hasher",
     "HashPlan": "_plan",
     "KeyedHasher": "_hasher",

@@ -23,11 +23,14 @@ from halfmask.masks._data_shuffling import DataShuffling
 from halfmask.masks._dates import CoarsenedDates
 from halfmask.masks._ff1 import Ff1
 from halfmask.masks._format_preserving import FormatPreserving
-from halfmask.masks._km_anonymity import KmAnonymity, RecodedItems
+from halfmask.masks._km_anonymity import KmAnonymity
 from halfmask.masks._local_suppression import LocalSuppression
-from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, MaskTraits, ReadColumns, traits_of
-from halfmask.masks._masked import MaskedReader
-from halfmask.masks._masked_table import AnyTableMask, MaskedTable, check_claimed_once, mask_table
+from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, MaskTraits, ReadColumns
+from halfmask.masks._mask import traits_of as traits_of
+from halfmask.masks._masked import MaskedReader as MaskedReader
+from halfmask.masks._masked_table import AnyTableMask, mask_table
+from halfmask.masks._masked_table import MaskedTable as MaskedTable
+from halfmask.masks._masked_table import check_claimed_once as check_claimed_once
 from halfmask.masks._microaggregation import Microaggregation
 from halfmask.masks._noise import RandomNoise
 from halfmask.masks._ordinal_tails import OrdinalTailCoding
@@ -40,7 +43,7 @@ from halfmask.masks._registry import MASKS, TABLE_MASKS
 from halfmask.masks._reversal import is_reversible, reverse_masks
 from halfmask.masks._reversible_tokens import ReversibleTokens
 from halfmask.masks._round import Rounding
-from halfmask.masks._row_draws import LAWS, Law, fractions, noise, row_fractions
+from halfmask.masks._row_draws import Law, fractions, noise, row_fractions
 from halfmask.masks._sampling import SimpleSampling, StratifiedSampling
 from halfmask.masks._shifted_dates import ShiftedDates
 from halfmask.masks._substitutes import Substitutes
@@ -60,8 +63,8 @@ from halfmask.masks.text import TextRedaction
 if TYPE_CHECKING:
     from halfmask.masks._masker import Masker
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
-    "LAWS",
     "MASKS",
     "TABLE_MASKS",
     "AnyTableMask",
@@ -79,8 +82,6 @@ __all__ = [
     "Mask",
     "MaskPlan",
     "MaskTraits",
-    "MaskedReader",
-    "MaskedTable",
     "Masker",
     "Microaggregation",
     "OrdinalTailCoding",
@@ -90,7 +91,6 @@ __all__ = [
     "RandomRounding",
     "RankSwapping",
     "ReadColumns",
-    "RecodedItems",
     "Redaction",
     "ReversibleTokens",
     "Rounding",
@@ -107,7 +107,6 @@ __all__ = [
     "TargetedRecordSwapping",
     "TextRedaction",
     "ValueCounts",
-    "check_claimed_once",
     "fractions",
     "is_reversible",
     "mask_table",
@@ -115,7 +114,6 @@ __all__ = [
     "pseudonym_key",
     "reverse_masks",
     "row_fractions",
-    "traits_of",
 ]
 
 

@@ -176,24 +176,7 @@ class KmAnonymity(CheckedMask):
 
 
 class RecodedItems:
-    """A plan that knows what is written for each item of a column.
-
-    Parameters
-    ----------
-    mask
-        The mask that was fitted.
-    sets, nodes, found
-        The items, what can be written for them, and what is.
-
-    Attributes
-    ----------
-    loss
-        The normalized certainty penalty (NCP) of all sets, from 0 to 1.
-    suppressed_fraction
-        The share of items that are left out, each counted in each row that has it.
-    counts
-        For the report: how many items there are, are suppressed, and are generalized.
-    """
+    """A plan that knows what is written for each item of a column."""
 
     def __init__(
         self, mask: KmAnonymity, sets: ItemSets, nodes: ItemNodes, found: ItemRecoding

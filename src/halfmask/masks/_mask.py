@@ -156,13 +156,7 @@ _USUAL: Final = MaskTraits()
 
 
 def traits_of(mask: object) -> MaskTraits:
-    """Return the traits of a mask; the usual ones if it has none of its own.
-
-    Parameters
-    ----------
-    mask
-        A mask of any kind, or its class.
-    """
+    """Return the traits of a mask; the usual ones if it has none of its own."""
     found = getattr(mask, "traits", _USUAL)
     return found if isinstance(found, MaskTraits) else _USUAL
 

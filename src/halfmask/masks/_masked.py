@@ -106,15 +106,7 @@ def _look(
 
 
 class MaskedReader(ReaderAround):
-    """A reader that masks columns while it reads the table.
-
-    Parameters
-    ----------
-    reader
-        Reader of the raw table.
-    masks, plans
-        Mask and mask plan of each masked column, by the column's name.
-    """
+    """A reader that masks columns while it reads the table."""
 
     def __init__(
         self, reader: Reader, masks: Mapping[str, Mask], plans: Mapping[str, MaskPlan]

@@ -106,19 +106,7 @@ def mask_table(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedTable:
-    """A table behind its masks, and the same rows with raw cells.
-
-    Attributes
-    ----------
-    masked
-        The rows as they will be released.
-    unmasked
-        The same rows, in the same order, without masks of columns.
-    counts
-        What masks counted, such as personal details in texts: for each column, by type.
-    ordinal
-        The columns whose categories have an order for masks; by default all whose type has one.
-    """
+    """A table behind its masks, and the same rows with raw cells."""
 
     masked: Source
     unmasked: Source
@@ -138,22 +126,7 @@ class MaskedTable:
         engine: Engine | None = None,
         ordinal: Container[str] | None = None,
     ) -> MaskedTable:
-        """Fit the masks and return the table; see `mask_table` for parameters and errors.
-
-        Parameters
-        ----------
-        source, masks, table_masks, key, vault_key, table
-            As of `mask_table`.
-        engine
-            Reads the columns that masks of single columns are fitted to.
-        ordinal
-            As of `MaskedTable`.
-
-        Raises
-        ------
-        EngineError
-            If others could read keys of a vault on the way to workers.
-        """
+        """Fit the masks and return the table; see `mask_table` for parameters and errors."""
         if not masks and not table_masks:
             return cls(masked=source, unmasked=source)
         check_key(key)
@@ -184,13 +157,7 @@ class MaskedTable:
         vault_key: bytes | None = None,
         table: str = "",
     ) -> MaskedTable:
-        """Return the table behind further masks, in this order.
-
-        Parameters
-        ----------
-        table_masks, key, vault_key, table
-            As of `mask_table`.
-        """
+        """Return the table behind further masks, in this order."""
         found = self
         for mask in table_masks:
             own = scoped_key(mask, key=key, vault_key=vault_key, table=table)
@@ -249,16 +216,6 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
     A mask that suppresses cells may follow one that coarsens, and rows are dropped before it. Names
     that are searched for in texts are those of all rows. What says which rows belong to a person
     stays so.
-
-    Parameters
-    ----------
-    masks, table_masks
-        As of `mask_table`.
-
-    Raises
-    ------
-    ParameterError
-        If so, or if a mask lists a column twice.
     """
     mapping_of(
         "masks",

@@ -7,12 +7,14 @@ for each model of its claims to `halfmask.verifier`. A stream writes its output 
 
 from __future__ import annotations
 
-from halfmask.release._kinds import add_kind, kind_named
+from halfmask.release._kinds import add_kind
+from halfmask.release._kinds import kind_named as kind_named
 from halfmask.release._publishing import Published, publish_beside
 from halfmask.release.page import BarsBlock, PicturesBlock, TableBlock, TextBlock, html_page
 from halfmask.release.release import Inputs, Release, ReleaseKind
 from halfmask.release.row_files import RowFiles, WriteJob
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
     "BarsBlock",
     "Inputs",
@@ -26,6 +28,5 @@ __all__ = [
     "WriteJob",
     "add_kind",
     "html_page",
-    "kind_named",
     "publish_beside",
 ]

@@ -46,13 +46,7 @@ def add_kind(kind: ReleaseKind[Any]) -> None:
 
 
 def kind_named(name: str) -> ReleaseKind[Any]:
-    """Return a kind of release.
-
-    Parameters
-    ----------
-    name
-        As the manifest and a policy call it.
-    """
+    """Return a kind of release."""
     found = KINDS.get(name)
     if found is None:
         raise ParameterError(

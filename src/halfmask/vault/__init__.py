@@ -13,6 +13,14 @@ from halfmask.vault._keyring import Keyring
 from halfmask.vault._passphrase import Passphrase
 from halfmask.vault._secret import Secret
 from halfmask.vault._vault import Vault
-from halfmask.vault.private_files import read_private_file
+from halfmask.vault.private_files import read_private_file as read_private_file
 
-__all__ = ["KeyFile", "Keyring", "Passphrase", "Secret", "Vault", "VaultEntry", "read_private_file"]
+# Public names are in `__all__`; the others are for other rooms.
+__all__ = [
+    "KeyFile",
+    "Keyring",
+    "Passphrase",
+    "Secret",
+    "Vault",
+    "VaultEntry",
+]

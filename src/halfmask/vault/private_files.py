@@ -125,25 +125,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_private_file(where: str | Path, *, what: str, most: int) -> bytes:
-    """Read a file that nobody but its owner may read or write.
-
-    Parameters
-    ----------
-    where
-        The file.
-    what
-        Its name in an error, such as ``"The key file"``.
-    most
-        How many bytes it may have.
-
-    Raises
-    ------
-    VaultError
-        If it isn't there, is a link or no file, if others may read or write it, or if it isn't
-        ours.
-    IntegrityError
-        If it is longer.
-    """
+    """Read a file that nobody but its owner may read or write."""
     with keeping(what):
         return read_private(absolute(where), what=what, most=most)
 

@@ -11,9 +11,11 @@ take its place once it is imported.
 from __future__ import annotations
 
 from halfmask.verifier._result import CheckedClaim, CheckedRelease, FileCheck
-from halfmask.verifier._verify import verify, verify_with
+from halfmask.verifier._verify import verify
+from halfmask.verifier._verify import verify_with as verify_with
 from halfmask.verifier.checks import CHECKS, ClaimCount, VerifyInputs, add_check
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
     "CHECKS",
     "CheckedClaim",
@@ -23,5 +25,4 @@ __all__ = [
     "VerifyInputs",
     "add_check",
     "verify",
-    "verify_with",
 ]

@@ -108,15 +108,7 @@ def verify(
 
 
 def verify_with(release: Path, given: VerifyInputs) -> CheckedRelease:
-    """Verify a release of any kind: what `verify` does, with all inputs as one value.
-
-    Parameters
-    ----------
-    release
-        The release folder, or an output with its manifest next to it.
-    given
-        What claims are checked against.
-    """
+    """Verify a release of any kind: what `verify` does, with all inputs as one value."""
     return _check_release(manifest_path(release), read_manifest(release), given)
 
 

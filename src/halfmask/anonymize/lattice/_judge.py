@@ -34,31 +34,14 @@ class NodePeople(Protocol):
         """Whether missing cells may make fewer people fit a node above than one below."""
 
     def count(self, levels: Levels, nodes: NDArray[np.int32]) -> tuple[NDArray[np.int64], int]:
-        """Return how many people fit each class of a node, and how many fit none.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        nodes
-            The node of each class in each column, (classes, columns).
-        """
+        """Return how many people fit each class of a node, and how many fit none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChosenNode:
     """The classes that a node releases.
 
-    Parameters
-    ----------
-    levels
-        The node.
-    cell_of_item
-        The released class of each distinct combination of raw codes; -1: suppressed.
-    nodes
-        The node of each released class in each column, (classes, columns).
-    sizes
-        The rows of each released class.
+    A combination of raw codes whose cell is -1 is suppressed.
     """
 
     levels: Levels
@@ -72,23 +55,6 @@ class ChosenNode:
 
 class TableJudge:
     """The `NodeJudge` of a table.
-
-    Parameters
-    ----------
-    columns
-        The quasi-identifiers in the lattice.
-    rows
-        The distinct combinations of their codes.
-    guarantees
-        What every released class must keep.
-    scorer
-        The loss.
-    max_suppressed
-        How many rows may be suppressed, fewer than there are.
-    label
-        The counted column that the loss needs, if it needs one.
-    people
-        The population, where a guarantee is about it.
 
     Guarantees
     ----------
@@ -147,13 +113,7 @@ class TableJudge:
         return all(each.monotone for each in self._guarantees)
 
     def score(self, levels: Levels) -> NodeScore:
-        """Group the rows of a node and judge it.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
+        """Group the rows of a node and judge it."""
         from halfmask.kernels.lattice.grouping import rows_of_small  # noqa: PLC0415 # compiles late
 
         base = self._kept.below(levels)
@@ -180,33 +140,15 @@ class TableJudge:
         )
 
     def bound(self, levels: Levels) -> float:
-        """Return a loss that no node at or above this one falls below.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
+        """Return a loss that no node at or above this one falls below."""
         return self._scorer.bound(levels)
 
     def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the bound of each of many nodes.
-
-        Parameters
-        ----------
-        nodes
-            The levels of the nodes, (nodes, columns).
-        """
+        """Return the bound of each of many nodes."""
         return self._scorer.bounds(nodes)
 
     def chosen(self, levels: Levels) -> ChosenNode:
-        """Return the released classes of a node that holds.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
+        """Return the released classes of a node that holds."""
         n = self._group(self._raw, levels)
         grouped = self._coarser(self._raw, n)
         counted = self._classes(grouped, levels)
@@ -224,13 +166,7 @@ class TableJudge:
         )
 
     def none_holds(self, found: Found) -> GuaranteeNotMetError:
-        """Return the error of a search that met no node that holds.
-
-        Parameters
-        ----------
-        found
-            What the search found.
-        """
+        """Return the error of a search that met no node that holds."""
         levels = tuple(column.n_levels - 1 for column in self._columns)
         if found.closest is not None:
             levels = found.closest.levels
@@ -336,15 +272,6 @@ def released_classes(
     """Return the classes that are released, and how many rows are not.
 
     ``None`` if more rows miss a guarantee than may be suppressed.
-
-    Parameters
-    ----------
-    classes
-        All classes of a table.
-    guarantees
-        What every released class must keep.
-    max_suppressed
-        How many rows may be suppressed.
     """
     of_table = tuple(each for each in guarantees if each.of_table)
     # Who fits suppressed rows alone fits nothing: that moves a least probability of presence.

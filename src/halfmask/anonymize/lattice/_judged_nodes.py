@@ -21,19 +21,7 @@ if TYPE_CHECKING:
 class NodeScore:
     """One node, judged.
 
-    Parameters
-    ----------
-    levels
-        The node.
-    holds
-        Whether every guarantee holds once at most the allowed rows are suppressed.
-    loss
-        The loss of what would be released; infinite where `holds` is false.
-    suppressed
-        The rows that are suppressed for it.
-    above
-        A loss that no node at or above it falls below, from its classes; at least as high as the
-        judge's `bound`. ``-inf`` where none is known.
+    A node that doesn't hold has an infinite loss.
     """
 
     levels: Levels
@@ -51,46 +39,23 @@ class NodeJudge(Protocol):
         """Whether all nodes above one that holds hold too, suppression included."""
 
     def score(self, levels: Levels) -> NodeScore:
-        """Group the rows of a node and judge it: the expensive step that a limit counts.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
+        """Group the rows of a node and judge it: the expensive step that a limit counts."""
 
     def bound(self, levels: Levels) -> float:
         """Return a loss that no node at or above this one falls below.
 
         Cheap: no rows are read. ``-inf`` where the objective knows no bound.
-
-        Parameters
-        ----------
-        levels
-            The node.
         """
 
     def bounds(self, nodes: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the bound of each of many nodes.
-
-        Parameters
-        ----------
-        nodes
-            The levels of the nodes, (nodes, columns).
-        """
+        """Return the bound of each of many nodes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchLimit:
     """When a search stops and returns the best that it has found.
 
-    Parameters
-    ----------
-    steps
-        Nodes that are judged at most; ``None``: no limit.
-    seconds
-        Seconds of wall time at most; ``None``: no limit. A search with a limit of time isn't
-        repeatable; one with a limit of steps is.
+    A search with a limit of time isn't repeatable; one with a limit of steps is.
     """
 
     steps: int | None = None
@@ -103,19 +68,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a search of the lattice found.
-
-    Parameters
-    ----------
-    best
-        The node with the least loss that holds; ``None`` if none of the judged nodes holds.
-    optimal
-        Whether it is proven that no node has less loss, or that no node holds.
-    n_judged
-        How many nodes were judged.
-    closest
-        Of the judged nodes that fail, the one that would need the fewest suppressed rows.
-    """
+    """What a search of the lattice found."""
 
     best: NodeScore | None
     optimal: bool

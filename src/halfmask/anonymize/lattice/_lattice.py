@@ -23,11 +23,6 @@ Levels: TypeAlias = tuple[int, ...]
 class Lattice:
     """All nodes between a least and a greatest level of each column.
 
-    Parameters
-    ----------
-    least, greatest
-        The lowest and the highest level of each column that a search may choose, both included.
-
     Examples
     --------
     >>> lattice = Lattice(least=(0, 0), greatest=(1, 2))
@@ -49,37 +44,19 @@ class Lattice:
         return tuple(high - low + 1 for low, high in zip(self.least, self.greatest, strict=True))
 
     def above(self, levels: Levels) -> Iterator[Levels]:
-        """Yield the nodes with one column a level higher.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
+        """Yield the nodes with one column a level higher."""
         for place, level in enumerate(levels):
             if level < self.greatest[place]:
                 yield (*levels[:place], level + 1, *levels[place + 1 :])
 
     def below(self, levels: Levels) -> Iterator[Levels]:
-        """Yield the nodes with one column a level lower.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
+        """Yield the nodes with one column a level lower."""
         for place, level in enumerate(levels):
             if level > self.least[place]:
                 yield (*levels[:place], level - 1, *levels[place + 1 :])
 
     def exchanged(self, levels: Levels) -> Iterator[Levels]:
-        """Yield the nodes with one column a level lower and another a level higher.
-
-        Parameters
-        ----------
-        levels
-            The node.
-        """
+        """Yield the nodes with one column a level lower and another a level higher."""
         for lower in self.below(levels):
             for higher in self.above(lower):
                 if higher != levels:
@@ -142,16 +119,7 @@ ROOT_LABEL = "*"
 
 
 def lattice_column(coding: Coding, codes: NDArray[np.integer]) -> LatticeColumn:
-    """Return a coded column as the lattice has it.
-
-    Parameters
-    ----------
-    coding
-        The column's codes. Its levels are those of its hierarchy; without one, the value and the
-        root. Missing is a value of its own at each level but the root, which stands for all cells.
-    codes
-        The code of each row.
-    """
+    """Return a coded column as the lattice has it."""
     rows = np.bincount(codes, minlength=coding.n_codes).astype(np.int64)
     raw = np.arange(coding.n_codes, dtype=np.int32)
     nodes = [raw, *(_nodes(coding, level) for level in range(1, _root(coding)))]
@@ -163,15 +131,7 @@ def lattice_column(coding: Coding, codes: NDArray[np.integer]) -> LatticeColumn:
 
 
 def root_label(coding: Coding, level: int) -> str | None:
-    """Return what is written for all cells of a column, if the level is its root.
-
-    Parameters
-    ----------
-    coding
-        The column's codes.
-    level
-        The level.
-    """
+    """Return what is written for all cells of a column, if the level is its root."""
     if not level or level != _root(coding):
         return None
     hierarchy = coding.hierarchy
@@ -185,15 +145,7 @@ def spans_at_level(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the least and greatest value below the node of each span of values.
 
-    Parameters
-    ----------
-    coding
-        The column's codes.
-    level
-        The level.
-    low, high
-        The least and greatest value of each class; -1 where all of its cells are missing, which
-        stay so below the root.
+    -1 stands for classes whose cells are all missing, which stay so below the root.
     """
     if not coding.n_values:
         return low, high

@@ -165,17 +165,7 @@ SearchStrategy: TypeAlias = Literal["auto", "optimal", "best-effort"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatticeSearch:
-    """What is looked for in a lattice, and how.
-
-    Parameters
-    ----------
-    objective
-        What is minimized.
-    strategy, limit, seed
-        As of :func:`search`.
-    rounds
-        How often at most suppressed rows are generalized, the first time included.
-    """
+    """What is looked for in a lattice, and how."""
 
     objective: Objective
     strategy: SearchStrategy
@@ -202,31 +192,7 @@ def search(
 ) -> Found:
     """Find the node with the least loss that holds.
 
-    Parameters
-    ----------
-    lattice
-        The nodes.
-    judge
-        Judges a node.
-    strategy
-        ``"optimal"`` proves that its result is the best. ``"best-effort"`` returns the best that
-        it met within the limit. ``"auto"`` is ``"optimal"`` up to 1,048,576 nodes, and
-        ``"best-effort"`` above.
-    limit
-        When the search stops. Without one, ``"optimal"`` goes on to its end, and
-        ``"best-effort"`` judges at most 5,000 nodes.
-    seed
-        The random choices of ``"best-effort"``.
-
-    Returns
-    -------
-    Found
-        The best node, and whether it is proven to be the best.
-
-    Raises
-    ------
-    ParameterError
-        If ``"optimal"`` is asked for more than 67,108,864 nodes, or a limit isn't positive.
+    Without a limit, ``optimal`` goes on to its end, and ``best-effort`` judges 5,000 nodes.
 
     Notes
     -----

@@ -21,19 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class GroupedRows:
-    """Classes of rows, each with the codes of one of its rows.
-
-    Parameters
-    ----------
-    codes
-        The codes of a row of each class, (columns, classes).
-    sizes
-        The rows of each class.
-    counted
-        The classes with their histograms; ``None`` until they are asked for.
-    finer
-        What these classes were grouped from, and the class of each class there.
-    """
+    """Classes of rows, each with the codes of one of its rows."""
 
     codes: NDArray[np.integer]
     sizes: NDArray[np.int64]
@@ -52,19 +40,7 @@ class GroupedRows:
         *,
         person_of_row: NDArray[np.int64] | None = None,
     ) -> tuple[Self, NDArray[np.int32]]:
-        """Group rows by all their codes; return the classes, and the class of each row.
-
-        Parameters
-        ----------
-        codes
-            The codes of the rows, column by column.
-        columns
-            The columns.
-        sensitive
-            For each column that is counted in the classes its codes and how many there are.
-        person_of_row
-            The person of each row, where a person is the unit.
-        """
+        """Group rows by all their codes; return the classes, and the class of each row."""
         from halfmask.kernels.lattice.grouping import group_items, group_room  # noqa: PLC0415
 
         widest = max(len(column.rows) for column in columns)

@@ -12,14 +12,15 @@ from typing import Final
 
 from halfmask.anonymize.recodings._centroid import Centroid
 from halfmask.anonymize.recodings._level import Level
-from halfmask.anonymize.recodings._ranges import MAX_MEMBERS, SHOWN_OF_MANY, Ranges
+from halfmask.anonymize.recodings._ranges import MAX_MEMBERS as MAX_MEMBERS
+from halfmask.anonymize.recodings._ranges import SHOWN_OF_MANY as SHOWN_OF_MANY
+from halfmask.anonymize.recodings._ranges import Ranges
 from halfmask.anonymize.recodings._recoding import Recoding
 from halfmask.anonymize.recodings._representative import Representative
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
-    "MAX_MEMBERS",
     "RECODINGS",
-    "SHOWN_OF_MANY",
     "Centroid",
     "Level",
     "Ranges",

@@ -1,7 +1,7 @@
 """Risk: re-identification by an attacker who knows quasi-identifiers, over all rows.
 
 Start with :func:`table_risk` (a table, and the population it was drawn from where there is one) or
-:func:`classes_risk` (class sizes alone). Each risk is a value that explains itself in a
+`classes_risk` (class sizes alone). Each risk is a value that explains itself in a
 ``sentence`` and turns into JSON with ``to_dict``:
 
 - :class:`SampleUniqueness`: rows that no other row looks like;
@@ -31,7 +31,9 @@ says so, and by which model.
 
 from __future__ import annotations
 
-from halfmask.assess._risk import Risk, listed, percent
+from halfmask.assess._risk import Risk
+from halfmask.assess._risk import listed as listed
+from halfmask.assess._risk import percent as percent
 from halfmask.assess.risk._assessment import RiskAssessment, assess_risk
 from halfmask.assess.risk._class_risks import (
     THRESHOLDS,
@@ -42,19 +44,16 @@ from halfmask.assess.risk._class_risks import (
     SampleUniqueness,
     ShareAbove,
     SizeBin,
-    class_sizes,
-    journalist_risk,
-    marketer_risk,
-    prosecutor_risk,
-    sample_uniqueness,
 )
-from halfmask.assess.risk._column_sets import (
-    ColumnSetCounter,
-    ColumnSetRisk,
-    ReleasedColumnsRisk,
-    singling_out_sentence,
-    worst_sets,
-)
+from halfmask.assess.risk._class_risks import class_sizes as class_sizes
+from halfmask.assess.risk._class_risks import journalist_risk as journalist_risk
+from halfmask.assess.risk._class_risks import marketer_risk as marketer_risk
+from halfmask.assess.risk._class_risks import prosecutor_risk as prosecutor_risk
+from halfmask.assess.risk._class_risks import sample_uniqueness as sample_uniqueness
+from halfmask.assess.risk._column_sets import ColumnSetCounter as ColumnSetCounter
+from halfmask.assess.risk._column_sets import ColumnSetRisk, ReleasedColumnsRisk
+from halfmask.assess.risk._column_sets import singling_out_sentence as singling_out_sentence
+from halfmask.assess.risk._column_sets import worst_sets as worst_sets
 from halfmask.assess.risk._counted_risk import CountedRisk, counted_risk
 from halfmask.assess.risk._individual import (
     IndividualReading,
@@ -64,16 +63,14 @@ from halfmask.assess.risk._individual import (
 )
 from halfmask.assess.risk._interval_disclosure import IntervalScale, interval_disclosure
 from halfmask.assess.risk._log_linear import LogLinearMethod, LogLinearRisk, log_linear_risk
-from halfmask.assess.risk._matching import Alike, equal_rows, matching_rows
+from halfmask.assess.risk._matching import Alike as Alike
+from halfmask.assess.risk._matching import equal_rows as equal_rows
+from halfmask.assess.risk._matching import matching_rows as matching_rows
 from halfmask.assess.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
-from halfmask.assess.risk._reidentification import (
-    LinkedRows,
-    Reidentification,
-    TableRisk,
-    classes_risk,
-    linked_rows,
-    table_risk,
-)
+from halfmask.assess.risk._reidentification import LinkedRows as LinkedRows
+from halfmask.assess.risk._reidentification import Reidentification, TableRisk, table_risk
+from halfmask.assess.risk._reidentification import classes_risk as classes_risk
+from halfmask.assess.risk._reidentification import linked_rows as linked_rows
 from halfmask.assess.risk._separation import SeparationRisk, SetSeparation, separation
 from halfmask.assess.risk._suda import (
     ColumnShare,
@@ -84,11 +81,10 @@ from halfmask.assess.risk._suda import (
     suda,
 )
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
     "THRESHOLDS",
-    "Alike",
     "ClassSizes",
-    "ColumnSetCounter",
     "ColumnSetRisk",
     "ColumnShare",
     "CountedRisk",
@@ -96,7 +92,6 @@ __all__ = [
     "IndividualRisk",
     "IntervalScale",
     "JournalistRisk",
-    "LinkedRows",
     "LogLinearMethod",
     "LogLinearRisk",
     "MarketerRisk",
@@ -118,25 +113,12 @@ __all__ = [
     "TableRisk",
     "ValueShare",
     "assess_risk",
-    "class_sizes",
-    "classes_risk",
     "counted_risk",
-    "equal_rows",
     "individual_risk",
     "interval_disclosure",
-    "journalist_risk",
-    "linked_rows",
-    "listed",
     "log_linear_risk",
-    "marketer_risk",
-    "matching_rows",
-    "percent",
     "population_uniqueness",
-    "prosecutor_risk",
-    "sample_uniqueness",
     "separation",
-    "singling_out_sentence",
     "suda",
     "table_risk",
-    "worst_sets",
 ]

@@ -226,13 +226,7 @@ _Found = TypeVar("_Found", bound=LookupRisk)
 
 
 def sample_uniqueness(alike: Alike) -> SampleUniqueness:
-    """Count the rows that look like no other row of the table.
-
-    Parameters
-    ----------
-    alike
-        Groups of rows with equal quasi-identifiers, and the rows that each matches.
-    """
+    """Count the rows that look like no other row of the table."""
     alone = alike.sample == 1
     return SampleUniqueness(
         share=Risk.counted(alike.share_of_rows(alone)), rows=int(alike.rows[alone].sum())
@@ -243,13 +237,6 @@ def prosecutor_risk(alike: Alike, *, thresholds: Sequence[float]) -> ProsecutorR
     """Compute the prosecutor's risk: ``1 / f`` for a row in a class of ``f``.
 
     The baseline is a guess among all rows.
-
-    Parameters
-    ----------
-    alike
-        Groups of rows with equal quasi-identifiers, and the rows that each matches.
-    thresholds
-        Risks to count the rows above, each in (0, 1].
     """
     average = alike.mean_chance(alike.sample)
     return _looked_up(ProsecutorRisk, alike, alike.sample, average, 1.0 / alike.n_rows, thresholds)
@@ -261,13 +248,6 @@ def journalist_risk(alike: Alike, *, thresholds: Sequence[float]) -> JournalistR
     The average is ``max(J / sum(F), mean of 1 / F)`` over ``J`` classes; where missing is a
     wildcard, classes overlap and it is the mean alone. The baseline is a guess among the
     population, where its size is given.
-
-    Parameters
-    ----------
-    alike
-        Groups of rows with equal quasi-identifiers, and the rows that each matches.
-    thresholds
-        Risks to count the rows above, each in (0, 1].
     """
     people = alike.population
     if people is None:
@@ -300,11 +280,6 @@ def marketer_risk(alike: Alike) -> MarketerRisk:
 
     It is ``1/n * sum(f / F)`` over classes of ``f`` rows in the table and ``F`` in the population;
     without a population ``F = f``, and it is the number of classes by that of rows.
-
-    Parameters
-    ----------
-    alike
-        Groups of rows with equal quasi-identifiers, and the rows that each matches.
     """
     known = alike.population is not None
     people = alike.sample if alike.population is None else alike.population
@@ -315,13 +290,7 @@ def marketer_risk(alike: Alike) -> MarketerRisk:
 
 
 def class_sizes(alike: Alike) -> ClassSizes:
-    """Count classes and rows by size, a wildcard's matches included in the size.
-
-    Parameters
-    ----------
-    alike
-        Groups of rows with equal quasi-identifiers, and the rows that each matches.
-    """
+    """Count classes and rows by size, a wildcard's matches included in the size."""
     order = np.argsort(-alike.sample, kind="stable")
     reached = np.cumsum(alike.rows[order])
     middle = int(np.searchsorted(reached, (alike.n_rows + 1) // 2))

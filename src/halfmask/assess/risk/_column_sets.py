@@ -155,22 +155,6 @@ def singling_out_sentence(
 ) -> str:
     """Say how many rows or events unchanged columns single out.
 
-    Parameters
-    ----------
-    counts
-        Columns and how many units are alone on them: the worst small set, and then all unchanged
-        columns together.
-    total
-        How many units there are.
-    k
-        The class size that was missed; ``None`` where the counts are of unique units.
-    exact
-        Whether all units were counted; ``False`` where the counts are estimates.
-    unit
-        What is counted, in the singular.
-    treatment
-        How the columns are released.
-
     Examples
     --------
     >>> counts = [(["pay"], 25), (["pay", "town", "job"], 100)]
@@ -239,15 +223,6 @@ class ColumnSetCounter:
     hash has a probability of 3 in a million. Where the keys of all rows would take more than half
     a gigabyte, a random part of the classes is counted and the counts are scaled up.
 
-    Parameters
-    ----------
-    sets
-        The sets of columns.
-    rows
-        How many rows the batches have together.
-    k
-        The class size that is asked for.
-
     Examples
     --------
     >>> counter = ColumnSetCounter([("pay",), ("pay", "town")], rows=3, k=2)
@@ -268,36 +243,18 @@ class ColumnSetCounter:
         return self.parts <= 1
 
     def add(self, batch: pl.DataFrame) -> None:
-        """Count one batch.
-
-        Parameters
-        ----------
-        batch
-            Some rows, with the counted columns.
-        """
+        """Count one batch."""
         self.hold(self.keys_of(batch))
 
     def keys_of(self, batch: pl.DataFrame) -> list[Keys]:
-        """Return the keys of a batch for each set, which another process may do.
-
-        Parameters
-        ----------
-        batch
-            Some rows, with the counted columns.
-        """
+        """Return the keys of a batch for each set, which another process may do."""
         hashes = _hashes(batch, dict.fromkeys(itertools.chain(*self.sets)))
         below = np.uint64((1 << 64) // max(self.parts, 1) - 1)
         found = (_keys(hashes, names) for names in self.sets)
         return [keys if self.exact else keys[keys <= below] for keys in found]
 
     def hold(self, keys: Sequence[Keys]) -> None:
-        """Count the keys of one batch.
-
-        Parameters
-        ----------
-        keys
-            As of `keys_of`.
-        """
+        """Count the keys of one batch."""
         for held, found in zip(self._keys, keys, strict=True):
             held.append(found)
 
@@ -319,13 +276,6 @@ def worst_sets(sample: pl.DataFrame, *, k: int) -> list[tuple[str, ...]]:
     All single columns are counted, and all pairs of the 24 columns with the most rows under k.
     Threes grow from the worst pairs. Two sets of each size are returned, and larger ones only if
     they add to their parts.
-
-    Parameters
-    ----------
-    sample
-        Rows drawn at random, with the columns to search.
-    k
-        The class size that is asked for.
     """
     names = sample.columns
     searched = min(len(names), SEARCH_COLUMNS)

@@ -102,20 +102,7 @@ def agreeing(asked: Ints, offered: Ints, sums: Sequence[Floats | Ints]) -> Float
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Alike:
-    """Groups of rows with equal quasi-identifiers, and the rows they match.
-
-    Parameters
-    ----------
-    rows
-        The rows of each group, at least 1 (int64).
-    sample
-        How many rows of the table a row of the group looks like, itself included. Where missing is
-        a value of its own that is ``rows``; where it is a wildcard it may be more.
-    population
-        The same in the population that the table was drawn from, or ``None``.
-    population_rows
-        How many people the population has, those who look like no row of the table included.
-    """
+    """Groups of rows with equal quasi-identifiers, and the rows they match."""
 
     rows: Ints
     sample: Ints
@@ -149,24 +136,12 @@ class Alike:
         return None if self.population_rows is None else 1.0 / self.population_rows
 
     def mean_chance(self, people: Ints) -> float:
-        """Return the mean over rows of 1 over the people that a row matches.
-
-        Parameters
-        ----------
-        people
-            How many people the rows of each group match.
-        """
+        """Return the mean over rows of 1 over the people that a row matches."""
         # Rows by people, not rows times a rounded chance: where both are one this adds up exactly.
         return float((self.rows / people).sum() / self.n_rows)
 
     def share_of_rows(self, groups: npt.NDArray[np.bool_]) -> float:
-        """Return the share of the rows that are in some of the groups.
-
-        Parameters
-        ----------
-        groups
-            Whether each group counts.
-        """
+        """Return the share of the rows that are in some of the groups."""
         return int(self.rows[groups].sum()) / self.n_rows
 
 
@@ -178,27 +153,6 @@ def matching_rows(frame: object, others: object, *, quasi_identifiers: Sequence[
     "Statistical disclosure control for micro-data using the R package sdcMicro", Journal of
     Statistical Software 67(4), 2015, section 3.1). Matching isn't transitive: a row with nothing
     but missing cells matches all, which don't match each other.
-
-    Parameters
-    ----------
-    frame
-        The rows to count for.
-    others
-        The rows to count; the same table, or the population.
-    quasi_identifiers
-        The columns to match by.
-
-    Returns
-    -------
-    ndarray
-        For each row of ``frame`` the number of rows of ``others`` (int64).
-
-    Raises
-    ------
-    ColumnNotFoundError
-        When one of the tables lacks a column.
-    DataError
-        When a column holds lists, structs or foreign objects, or its types differ.
 
     Notes
     -----
@@ -230,16 +184,7 @@ def matching_rows(frame: object, others: object, *, quasi_identifiers: Sequence[
 def equal_rows(frame: object, others: object, *, quasi_identifiers: Sequence[str]) -> Ints:
     """Count the rows of ``others`` that equal each row; missing equals missing.
 
-    Raises as :func:`matching_rows` does.
-
-    Parameters
-    ----------
-    frame
-        The rows to look for.
-    others
-        The rows to look in.
-    quasi_identifiers
-        The columns that are compared.
+    Raises as `matching_rows` does.
     """
     both, n = _both(frame, others, quasi_identifiers, owner="equal_rows")
     if not quasi_identifiers:

@@ -45,15 +45,6 @@ if TYPE_CHECKING:
 class LinkedRows(Facts):
     """How many persons the classes of all their rows single out.
 
-    Parameters
-    ----------
-    persons
-        The persons of the table.
-    in_several
-        Those whose rows lie in more than one class.
-    unique
-        Those whose rows lie in a set of classes that is no other person's.
-
     Examples
     --------
     >>> LinkedRows(persons=100, in_several=20, unique=5).share_unique
@@ -83,11 +74,6 @@ class LinkedRows(Facts):
 
 def linked_rows(classes: Classes) -> LinkedRows | None:
     """Count the persons whose rows lie in a set of classes that is no other person's.
-
-    Parameters
-    ----------
-    classes
-        The classes with their members; without members there is nothing to link.
 
     Examples
     --------
@@ -208,24 +194,6 @@ def classes_risk(
     thresholds: Sequence[float] = THRESHOLDS,
 ) -> Reidentification:
     """Count the risks from class sizes alone, missing being a value of its own.
-
-    Parameters
-    ----------
-    classes
-        The classes of the table.
-    population_sizes
-        For each class, how many people of the population have its quasi-identifiers.
-    population_rows
-        How many people the population has, in the classes and outside.
-    thresholds
-        The thresholds of the prosecutor and the journalist, in [0, 1].
-
-    Raises
-    ------
-    ParameterError
-        When there are no rows, or the sizes don't fit the classes.
-    DataError
-        When the population has fewer rows of a class than the table.
 
     Examples
     --------

@@ -7,7 +7,8 @@ what would be guessed anyway, and tables of them how different two samples are b
 from __future__ import annotations
 
 from halfmask.assess.synthesis._assessment import SynthesisAssessment, assess_synthetic
-from halfmask.assess.synthesis._pictures import Associations, associations, column_pictures
+from halfmask.assess.synthesis._pictures import Associations, associations
+from halfmask.assess.synthesis._pictures import column_pictures as column_pictures
 from halfmask.assess.synthesis.quality import (
     LearnerScores,
     MarginalDistance,
@@ -15,6 +16,7 @@ from halfmask.assess.synthesis.quality import (
     trained_models,
 )
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
     "Associations",
     "LearnerScores",
@@ -22,7 +24,6 @@ __all__ = [
     "SynthesisAssessment",
     "assess_synthetic",
     "associations",
-    "column_pictures",
     "marginal_distances",
     "trained_models",
 ]

@@ -101,17 +101,7 @@ def associations(
 def column_pictures(
     original: pl.DataFrame, released: pl.DataFrame, pairs: Sequence[ColumnPair], *, min_count: int
 ) -> dict[str, Distribution]:
-    """Picture each column in both tables; one that can't be pictured is left out.
-
-    Parameters
-    ----------
-    original, released
-        The tables.
-    pairs
-        Their columns as numbers or codes.
-    min_count
-        The fewest original rows that a bar may show.
-    """
+    """Picture each column in both tables; one that can't be pictured is left out."""
     found = {}
     for pair in pairs:
         cells, drawn = original[pair.name], released[pair.name]

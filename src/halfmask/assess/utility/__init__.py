@@ -4,8 +4,8 @@ Start with :func:`information_loss` and :func:`class_size_utility`, which take w
 release cover (:class:`CellExtents`) and how many rows they have; :func:`ambiguity`,
 :func:`kl_divergence`, :func:`non_uniform_entropy`, :func:`squared_error`,
 :func:`generalization_height`, :func:`classification_metric` and :func:`publisher_payout` are the
-other measures that methods are compared with. :func:`numeric_distribution` and
-:func:`categorical_distribution` picture a column before and after; :func:`model_utility` trains on
+other measures that methods are compared with. `numeric_distribution` and
+`categorical_distribution` picture a column before and after; :func:`model_utility` trains on
 the release and tests on raw rows. Of tables that were masked row by row: :func:`numeric_change`
 (IL1s, means, deviations) and :func:`categorical_change`, :func:`correlation_change`,
 :func:`covariance_change`, :func:`cramers_v_change`, :func:`propensity_mse` and
@@ -26,20 +26,15 @@ from halfmask.assess.utility._class_measures import (
     non_uniform_entropy,
     squared_error,
 )
+from halfmask.assess.utility._distributions import Distribution
 from halfmask.assess.utility._distributions import (
-    Distribution,
-    categorical_distribution,
-    date_label,
-    numeric_distribution,
+    categorical_distribution as categorical_distribution,
 )
-from halfmask.assess.utility._extents import (
-    CellExtents,
-    ColumnExtents,
-    FeaturePlan,
-    Members,
-    feature_plan,
-    features_of_cells,
-)
+from halfmask.assess.utility._distributions import date_label as date_label
+from halfmask.assess.utility._distributions import numeric_distribution as numeric_distribution
+from halfmask.assess.utility._extents import CellExtents, ColumnExtents, Members
+from halfmask.assess.utility._extents import feature_plan as feature_plan
+from halfmask.assess.utility._extents import features_of_cells as features_of_cells
 from halfmask.assess.utility._information_loss import (
     ColumnLoss,
     InformationLoss,
@@ -67,6 +62,7 @@ from halfmask.assess.utility._table_changes import (
     numeric_change,
 )
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
     "AssociationChange",
     "CellExtents",
@@ -77,7 +73,6 @@ __all__ = [
     "ColumnLoss",
     "ColumnRise",
     "Distribution",
-    "FeaturePlan",
     "GeneralizationHeight",
     "InformationLoss",
     "IntervalOverlap",
@@ -90,15 +85,11 @@ __all__ = [
     "Score",
     "ambiguity",
     "categorical_change",
-    "categorical_distribution",
     "class_size_utility",
     "classification_metric",
     "correlation_change",
     "covariance_change",
     "cramers_v_change",
-    "date_label",
-    "feature_plan",
-    "features_of_cells",
     "generalization_height",
     "information_loss",
     "interval_overlap",
@@ -106,7 +97,6 @@ __all__ = [
     "model_utility",
     "non_uniform_entropy",
     "numeric_change",
-    "numeric_distribution",
     "propensity_mse",
     "publisher_payout",
     "squared_error",

@@ -84,29 +84,8 @@ def numeric_distribution(
 ) -> Distribution | None:
     """Picture a numeric column before and after.
 
-    Parameters
-    ----------
-    raw
-        The raw numbers, one a row; NaN is missing and not drawn.
-    released
-        What each class covers, as the release writes it: a mean is one number. A range is spread
-        evenly over its width.
-    sizes
-        How many rows each class has.
-    min_count
-        The least number of raw rows that a bin shows, at least 1; the k of the release is a good
-        choice.
-    label
-        Writes the ends of bins; ``None``: as numbers.
-
-    Returns
-    -------
-    Distribution or None
-        At most 24 bins. None where fewer than two bins would be left, or what is released is too
-        wide or too narrow for floating point.
-
-    **Guarantees** The module's three rules. Raw numbers outside of what is released are counted in
-    the first and last bin.
+    Numbers outside of what is released are counted in the first and last bin. Missing ones aren't
+    drawn.
 
     Examples
     --------
@@ -155,13 +134,6 @@ def numeric_distribution(
 def date_label(days: float, zone: str | None = None) -> Callable[[float], str]:
     """Return a function that writes days since 1970 as a date.
 
-    Parameters
-    ----------
-    days
-        How many a picture spans: of few days, the time is written, too.
-    zone
-        The time zone whose calendar counts; by default UTC.
-
     Examples
     --------
     >>> date_label(300)(19_723.0), date_label(2)(19_723.25)
@@ -189,24 +161,8 @@ def categorical_distribution(
 ) -> Distribution | None:
     """Picture a categorical column before and after.
 
-    Parameters
-    ----------
-    before
-        The number of raw rows with each value.
-    after
-        The number of released rows with it; a cell that is a set of m values counts 1/m for each.
-    in_release
-        The values that the release itself names. No other is drawn by name.
-    min_count
-        The least number of raw rows that a bar shows, at least 1.
-
-    Returns
-    -------
-    Distribution or None
-        The 12 most frequent values and "other". None where nothing may be named.
-
-    **Guarantees** The module's three rules. A value of fewer than ``min_count`` raw rows is never
-    named, and "other" is left out where it has fewer.
+    A value of fewer than ``min_count`` raw rows is never named, and "other" is left out where
+    it has fewer.
 
     Examples
     --------

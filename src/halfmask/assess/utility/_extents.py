@@ -252,14 +252,7 @@ def _take_members(members: Members, cells: Integers) -> Members:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FeaturePlan:
-    """Which feature each code of a column belongs to.
-
-    Parameters
-    ----------
-    groups
-        For each column, in order: None for a numeric one, which is one feature; else the feature of
-        each code.
-    """
+    """Which feature each code of a column belongs to."""
 
     groups: Mapping[str, NDArray[np.int64] | None]
 
@@ -270,16 +263,7 @@ class FeaturePlan:
 
 
 def feature_plan(raw: CellExtents, *, max_categories: int = 32) -> FeaturePlan:
-    """Choose the features from raw training rows.
-
-    Parameters
-    ----------
-    raw
-        Raw rows as cells of one value.
-    max_categories
-        A categorical column of more values keeps its most frequent ones; the rest share one
-        feature. At least 1.
-    """
+    """Choose the features from raw training rows."""
     integer_at_least(1, owner="feature_plan", max_categories=max_categories)
     return FeaturePlan(
         groups={
@@ -292,19 +276,7 @@ def feature_plan(raw: CellExtents, *, max_categories: int = 32) -> FeaturePlan:
 def features_of_cells(cells: CellExtents, plan: FeaturePlan) -> NDArray[np.float32]:
     """Return one row of features for each cell.
 
-    Parameters
-    ----------
-    cells
-        Released classes, released rows (``cells.take(class_of_row)``), or raw rows as cells of one
-        value.
-    plan
-        The features, chosen once and used for all of them.
-
-    Returns
-    -------
-    ndarray of shape (n_cells, plan.n_features)
-        A numeric cell is its midpoint, NaN where it is missing. A categorical cell of m values puts
-        1/m on each of them; a missing one is all zeros.
+    A numeric cell is its midpoint, NaN where it is missing. Of a set, each value has its share.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class LabelledRows:
     Parameters
     ----------
     features
-        From :func:`features_of_cells`.
+        From `features_of_cells`.
     label
         One entry a row: any values for classification, finite numbers for regression.
     """

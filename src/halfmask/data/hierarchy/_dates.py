@@ -146,16 +146,6 @@ def check_calendar(frame: pl.DataFrame) -> None:
     """Raise unless dates and times lie in the years 1 to 9999.
 
     Infinite dates of databases are stored as the first or the last ones of their type.
-
-    Parameters
-    ----------
-    frame
-        Any table.
-
-    Raises
-    ------
-    DataError
-        If others are there, with the column and their number.
     """
     for column in frame.get_columns():
         if column.dtype == pl.Date:
@@ -179,11 +169,6 @@ def check_calendar(frame: pl.DataFrame) -> None:
 def day_of(values: pl.Series) -> pl.Series:
     """Return the day of each date or time, on its zone's clock.
 
-    Parameters
-    ----------
-    values
-        Dates or times.
-
     Examples
     --------
     >>> from datetime import datetime
@@ -199,13 +184,6 @@ def unit_start(values: pl.Series, unit: str) -> pl.Series:
 
     A unit whose start the clock skips begins with its first moment; one whose start the clock has
     twice begins with the first of them.
-
-    Parameters
-    ----------
-    values
-        Dates or times.
-    unit
-        One of `Unit`.
     """
     zone = _zone(values.dtype)
     if zone is None or unit in _WITHIN_DAYS:
@@ -220,15 +198,7 @@ def unit_start(values: pl.Series, unit: str) -> pl.Series:
 
 
 def next_unit_start(starts: pl.Series, unit: str) -> pl.Series:
-    """Return the first moment after the unit that each start begins.
-
-    Parameters
-    ----------
-    starts
-        What `unit_start` returned.
-    unit
-        The same unit.
-    """
+    """Return the first moment after the unit that each start begins."""
     if unit in _WITHIN_DAYS or _zone(starts.dtype) is None:
         return starts.dt.offset_by(_UNITS[unit])
     clock = _clock(starts).dt.truncate(_UNITS[unit]).dt.offset_by(_UNITS[unit])
@@ -240,13 +210,6 @@ def moved_by_days(values: pl.Series, days: pl.Series) -> pl.Series:
 
     A time that the clock skips on that day is written later, by what the clock skips; one that it
     has twice is the first of them.
-
-    Parameters
-    ----------
-    values
-        Dates or times.
-    days
-        By how many days each is moved.
     """
     if values.dtype == pl.Date:
         return (values.cast(pl.Int64) + days).cast(pl.Int32).cast(pl.Date)
@@ -256,15 +219,7 @@ def moved_by_days(values: pl.Series, days: pl.Series) -> pl.Series:
 
 
 def local_times(naive: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Return times without a zone as times on the clock of a type.
-
-    Parameters
-    ----------
-    naive
-        Times without a zone.
-    dtype
-        A type of times, such as that of a column.
-    """
+    """Return times without a zone as times on the clock of a type."""
     return _on_clock(naive, dtype).cast(dtype)
 
 

@@ -31,21 +31,6 @@ _BELOW = re.compile(
 def orders_of(table: object) -> dict[str, tuple[str, ...]]:
     """Return the categories, in order, of each column whose type has an order.
 
-    Parameters
-    ----------
-    table
-        A frame of polars, pandas or pyarrow. Other tables have no such columns.
-
-    Returns
-    -------
-    By name of the column: the categories as texts. Polars' ``Enum``, pandas' ordered categories
-    and Arrow's ordered dictionaries have an order; polars' ``Categorical`` has none.
-
-    Raises
-    ------
-    SchemaError
-        If ordered categories are numbers or dates, and their order isn't that of numbers or dates.
-
     Examples
     --------
     >>> orders_of(pl.DataFrame({"size": ["L", "S"]}, schema={"size": pl.Enum(["S", "M", "L"])}))
@@ -118,11 +103,6 @@ def has_order(values: pl.Series) -> bool:
 
     Four fifths of them must hold a number, and nothing else but signs, words such as ``under``,
     and a unit that is the same in all.
-
-    Parameters
-    ----------
-    values
-        Different texts.
     """
     texts = values.drop_nulls().to_list()
     units = Counter(_unit(text.lower()) for text in texts if _NUMBER.search(text))
@@ -133,11 +113,6 @@ def natural_order(values: pl.Series) -> pl.Series:
     """Return texts in order: ranges by their numbers, others alphabetically.
 
     Labels without a number come last.
-
-    Parameters
-    ----------
-    values
-        Different texts.
 
     Examples
     --------

@@ -23,11 +23,6 @@ MAX_LEVELS = 255  # boundaries are bytes
 def as_text(values: pl.Series) -> pl.Series:
     """Return values as texts that differ where the values do.
 
-    Parameters
-    ----------
-    values
-        Values of any type that has a text.
-
     Examples
     --------
     >>> from datetime import time
@@ -45,11 +40,6 @@ def leaf_text(values: pl.Series) -> pl.Series:
     Whole floating-point numbers are written without ``.0``: a column of whole numbers with gaps
     arrives as floats from many libraries, and hierarchy files say ``39``. Dates, times and spans
     of time are ISO 8601, with all their fractions of a second.
-
-    Parameters
-    ----------
-    values
-        The values of a column.
 
     Examples
     --------

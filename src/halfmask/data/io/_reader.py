@@ -96,13 +96,7 @@ class ReaderAround:
         return () if below is None else below.places
 
     def part(self, rows: range) -> Self:
-        """Return a reader of some rows; see `DivisibleReader`.
-
-        Parameters
-        ----------
-        rows
-            The numbers of the rows.
-        """
+        """Return a reader of some rows; see `DivisibleReader`."""
         below = divisible(self._reader)
         if below is None:
             raise TypeError("These rows can only be read from the start.")
@@ -238,27 +232,13 @@ def _respell(text: str, steps: Sequence[Normalization]) -> str:
 
 
 def spellings(texts: pl.Series, steps: Sequence[Normalization] = STEPS) -> int:
-    """Return how many fewer different values there are once texts have one spelling.
-
-    Parameters
-    ----------
-    texts
-        The values of a column.
-    steps
-        The steps that unify them.
-    """
+    """Return how many fewer different values there are once texts have one spelling."""
     different = texts.drop_nulls().unique()
     return different.len() - normalized(different, steps).n_unique()
 
 
 def steps_needed(texts: pl.Series) -> tuple[Normalization, ...]:
-    """Return the fewest steps that unify all spellings; empty if none is needed.
-
-    Parameters
-    ----------
-    texts
-        The values of a column.
-    """
+    """Return the fewest steps that unify all spellings; empty if none is needed."""
     needed, found = STEPS, spellings(texts)
     if not found:
         return ()

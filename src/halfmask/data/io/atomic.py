@@ -32,23 +32,6 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 def atomic_file(path: str | Path, *, overwrite: bool = False) -> Iterator[BinaryIO]:
     """Write a file whole or not at all.
 
-    Parameters
-    ----------
-    path
-        The file to write; its folder must be there.
-    overwrite
-        Whether a file of that name may be replaced. Its permissions are kept.
-
-    Yields
-    ------
-    A temporary binary file in the same folder. When the block ends, it is renamed to `path`. If the
-    block raises, it is deleted.
-
-    Raises
-    ------
-    ReleaseError
-        If the file exists and may not be replaced, its folder isn't there, or the disk is full.
-
     Guarantees
     ----------
     The path always holds either the old file or the complete new file, even if the process is
@@ -99,27 +82,7 @@ def atomic_folder(
 ) -> Iterator[Path]:
     """Build a folder that appears whole or not at all.
 
-    Parameters
-    ----------
-    path
-        The folder to make; its parent folder must exist.
-    overwrite
-        Whether an existing folder may be replaced, with all its files.
-    marker
-        The name of a file that a folder must hold to be replaced. Without it, a
-        mistake in ``path`` could replace another folder, such as a home.
-    what
-        What errors call the folder.
-
-    Yields
-    ------
-    The path of an empty temporary folder next to it. When the block ends, it gets the name
-    ``path``. When the block raises, it is deleted.
-
-    Raises
-    ------
-    ReleaseError
-        If the folder exists and may not be replaced or lacks the marker, or the disk is full.
+    Of folders that are there, only one that holds the file ``marker`` is replaced, if it is given.
 
     Guarantees
     ----------

@@ -31,11 +31,6 @@ _QUALIFIED: Final = re.compile(rf"(?:({_NAME})\.)?({_NAME})")
 def is_database_url(text: object) -> bool:
     """Return whether a text is the URL of a database, and no path of a file.
 
-    Parameters
-    ----------
-    text
-        What was given for a table.
-
     Examples
     --------
     >>> is_database_url("sqlite:///shop.db"), is_database_url("shop.db")
@@ -46,11 +41,6 @@ def is_database_url(text: object) -> bool:
 
 def quoted_name(name: str) -> str:
     """Return a name as SQL writes it.
-
-    Parameters
-    ----------
-    name
-        Of a table, a column or a schema.
 
     Examples
     --------
@@ -63,16 +53,6 @@ def quoted_name(name: str) -> str:
 @dataclass(frozen=True, slots=True)
 class DatabaseUrl:
     """The URL of a database.
-
-    Attributes
-    ----------
-    engine
-        Which program's database it is.
-    location
-        What the engine opens: a path, or a URL of libpq without our own keys. It may hold a
-        password, so it isn't in the repr.
-    schema, table
-        Names that ``schema`` and ``table`` of the query give; ``None`` if they aren't given.
 
     Examples
     --------
@@ -98,19 +78,7 @@ class DatabaseUrl:
 
     @classmethod
     def parse(cls, url: str) -> DatabaseUrl:
-        """Take a URL apart.
-
-        Parameters
-        ----------
-        url
-            ``postgresql://user@host/database?table=schema.table``, ``sqlite:///path`` (relative)
-            or ``sqlite:////path`` (absolute), the same with ``duckdb``.
-
-        Raises
-        ------
-        ParameterError
-            If it is no such URL. The message doesn't quote it.
-        """
+        """Take a URL apart."""
         engine = _ENGINES.get(url.partition("://")[0].lower())
         if engine is None:
             if _START.match(url):

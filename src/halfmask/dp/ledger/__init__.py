@@ -11,14 +11,15 @@ from __future__ import annotations
 from halfmask.dp.ledger._charge import Charge
 from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
 from halfmask.dp.ledger._release_ledger import release_ledger
-from halfmask.dp.ledger._terms import BudgetTerms, PrivacyUnit, checked_bounds, fingerprint_of
+from halfmask.dp.ledger._terms import BudgetTerms, PrivacyUnit
+from halfmask.dp.ledger._terms import checked_bounds as checked_bounds
+from halfmask.dp.ledger._terms import fingerprint_of as fingerprint_of
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
     "BudgetTerms",
     "Charge",
     "PrivacyLedger",
     "PrivacyUnit",
-    "checked_bounds",
-    "fingerprint_of",
     "release_ledger",
 ]

@@ -28,11 +28,6 @@ def fingerprint_of(source: Source) -> str:
 
     It identifies the table, so it belongs into the vault.
 
-    Parameters
-    ----------
-    source
-        The table, read once in batches.
-
     Examples
     --------
     >>> from halfmask.data import open_table
@@ -71,15 +66,7 @@ _FARTHEST: Final = 1e100
 
 
 def checked_bounds(column: str, bounds: object) -> tuple[float, float]:
-    """Return bounds as a tuple.
-
-    Parameters
-    ----------
-    column
-        The column's name, for the error.
-    bounds
-        What has to be two finite numbers in order.
-    """
+    """Return bounds as a tuple."""
     if not isinstance(bounds, tuple | list) or len(bounds) != 2:
         raise ParameterError(
             f"The bounds of {column!r} must be two numbers, the least and the greatest value."

@@ -7,7 +7,7 @@ Start with :class:`GaussianMechanism` or :class:`LaplaceMechanism`, which add no
 
 from __future__ import annotations
 
-from halfmask.dp.noise._fixed_point import FixedPoint
+from halfmask.dp.noise._fixed_point import FixedPoint as FixedPoint
 from halfmask.dp.noise._mechanisms import (
     GaussianMechanism,
     LaplaceMechanism,
@@ -15,4 +15,10 @@ from halfmask.dp.noise._mechanisms import (
     choose,
 )
 
-__all__ = ["FixedPoint", "GaussianMechanism", "LaplaceMechanism", "NoiseMechanism", "choose"]
+# Public names are in `__all__`; the others are for other rooms.
+__all__ = [
+    "GaussianMechanism",
+    "LaplaceMechanism",
+    "NoiseMechanism",
+    "choose",
+]

@@ -24,11 +24,6 @@ _EXPONENTS: Final = (-900, 900)
 class FixedPoint:
     """A grid of numbers: all multiples of a power of two.
 
-    Parameters
-    ----------
-    exponent
-        Of the step, which is ``2.0**exponent``; from -900 to 900.
-
     Notes
     -----
     Noise on floating-point numbers reveals them by gaps between floats (Mironov 2012). So numbers
@@ -54,15 +49,7 @@ class FixedPoint:
 
     @classmethod
     def below(cls, width: float, *, bits: int) -> Self:
-        """Return the grid of steps of at most ``width`` divided by 2**bits.
-
-        Parameters
-        ----------
-        width
-            Above 0, such as the scale of noise.
-        bits
-            At least so many bits lie between the step and the width.
-        """
+        """Return the grid of steps of at most ``width`` divided by 2**bits."""
         number_between(0, math.inf, owner="FixedPoint.below", low_open=True, width=width)
         return cls(math.frexp(width)[1] - 1 - bits)
 
@@ -72,13 +59,7 @@ class FixedPoint:
         return math.ldexp(1.0, self.exponent)
 
     def rounded(self, numbers: ArrayLike) -> NDArray[np.int64] | NDArray[np.object_]:
-        """Return numbers as the nearest steps: of 64 bits, or Python's own beyond these.
-
-        Parameters
-        ----------
-        numbers
-            Finite.
-        """
+        """Return numbers as the nearest steps: of 64 bits, or Python's own beyond these."""
         given = np.asarray(numbers)
         if given.dtype.kind in "iu" and given.size and _widest(given) > 2**53:
             whole = [self._steps_of(each) for each in given.ravel().tolist()]
@@ -92,13 +73,7 @@ class FixedPoint:
         )
 
     def toward_zero(self, numbers: ArrayLike) -> NDArray[np.int64]:
-        """Return numbers as steps, each cut off toward zero, so that no norm grows.
-
-        Parameters
-        ----------
-        numbers
-            Finite, below 2**62 steps.
-        """
+        """Return numbers as steps, each cut off toward zero, so that no norm grows."""
         scaled = self._scaled(numbers)
         if scaled.size and float(np.abs(scaled).max()) >= _LARGEST_STEPS:
             raise DataError(
@@ -108,13 +83,7 @@ class FixedPoint:
         return np.trunc(scaled).astype(np.int64)
 
     def numbers(self, steps: ArrayLike) -> NDArray[np.float64]:
-        """Return steps as numbers, the nearest floats.
-
-        Parameters
-        ----------
-        steps
-            Whole numbers.
-        """
+        """Return steps as numbers, the nearest floats."""
         return np.ldexp(np.asarray(steps).astype(np.float64), self.exponent)
 
     def _steps_of(self, number: int) -> int:

@@ -20,10 +20,10 @@ from halfmask.events.actions._round import Round, Scale
 from halfmask.events.actions._sequence import Sequence
 from halfmask.events.actions._token import Hash, Token, reveal_token
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
     "ACTIONS",
     "Action",
-    "AnyAction",
     "CoarsenTime",
     "Erase",
     "FreeText",

@@ -68,17 +68,7 @@ _REASONS = tuple(Reason)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BadLine:
-    """A line that was refused.
-
-    Parameters
-    ----------
-    line
-        Its number in the input, from 1 on.
-    reason
-        Why.
-    start, stop
-        Where it stands in the bytes of its block, without its end.
-    """
+    """A line that was refused."""
 
     line: int
     reason: Reason
@@ -90,11 +80,6 @@ class BadLines(Sequence[BadLine]):
     """The refused lines of a block, in their order: made when they are looked at.
 
     A block may be nothing but millions of bad lines of a byte each.
-
-    Parameters
-    ----------
-    rows
-        Line, number of the reason, start and stop of each, as the scanner writes them.
     """
 
     __slots__ = ("_rows",)

@@ -40,27 +40,6 @@ _BOM = b"\xef\xbb\xbf"
 class Block:
     """Some lines of events, as columns.
 
-    Parameters
-    ----------
-    n_events
-        How many events there are.
-    lines
-        The number in the input of each event's line, from 1 on.
-    n_lines
-        How many lines were read: events, refused and blank ones.
-    bad
-        Lines that were refused, in their order; they take no slots.
-    levels
-        The levels that values stand at, by path; ``""`` is that of the events.
-    paths
-        The places that values can be asked for: those that were named, and those that stars were
-        found to mean. The order isn't guaranteed.
-    room
-        What the block's memory is taken by, and that of what becomes of it.
-    ahead
-        What became of places already, by rules that look at the block alone, with what each of
-        these rules couldn't do; filled by the code that scanned it.
-
     Notes
     -----
     **Guarantees.** Only what the tree of paths names can be asked for. Two blocks of the same
@@ -87,18 +66,7 @@ class Block:
     _made: dict[str, Values] = field(repr=False, default_factory=dict)
 
     def values(self, path: str | Path) -> Values:
-        """Return what a place holds.
-
-        Parameters
-        ----------
-        path
-            One of `paths`, or the same in other quotes.
-
-        Raises
-        ------
-        ParameterError
-            The path isn't one of the places that were followed.
-        """
+        """Return what a place holds."""
         place = path if isinstance(path, Path) else Path.parse(path)
         node = self._tree.nodes.get(place.steps)
         if node is None or not node or not self._tree.wanted(node):
@@ -137,32 +105,6 @@ def scan_block(
     Every line is checked as RFC 8259 says, also where nothing is named: UTF-8, escapes (a lone
     surrogate is refused: no UTF-8 stands for it), numbers of any size. Lines end in ``\n`` or
     ``\r\n``; blank ones are skipped; a byte order mark may stand before the first.
-
-    Parameters
-    ----------
-    data
-        Whole lines; the last one needs no end. At most 2 GiB less 64 KiB.
-    tree
-        The paths that are followed.
-    limits
-        What is refused for its size; None: `Limits()`.
-    first_line
-        The number of the first line.
-    lease
-        What the block's memory is taken by; None: fresh memory.
-    own
-        Memory in which the data stands first, with 128 bytes behind it: it becomes the block's own,
-        which writes into it. None: the data is copied.
-
-    Returns
-    -------
-    Block
-        Events of the lines that were accepted. The bytes aren't held on to, except for `own`.
-
-    Raises
-    ------
-    DataError
-        The block is too large.
 
     Notes
     -----

@@ -26,11 +26,6 @@ _State = frozenset[tuple[int, int]]
 class PathTree:
     """The paths that are read from events; all others are skipped.
 
-    Parameters
-    ----------
-    paths
-        Places and patterns, as texts or as `Path`; a type is of no account here.
-
     Notes
     -----
     **Guarantees.** Never changes: places that stars are found to mean in a block are that
@@ -209,18 +204,6 @@ class ShapeNode:
 
 class OutputShape:
     """Fields of the output, by their paths in the input.
-
-    Parameters
-    ----------
-    names
-        For each path the name of its field in the output; None: its own. Fields of an object are in
-        the order of their paths here. The path of an array or of its elements names the same field.
-
-    Raises
-    ------
-    PolicyError
-        A path has stars or a type, is the event itself, gives a field a second name, or gives two
-        fields of an object one name.
 
     Examples
     --------

@@ -47,13 +47,6 @@ class Path:
     something, one or more at the end. ``:string`` at the end means values of that type alone (null,
     boolean, integer, number, string, object, array).
 
-    Parameters
-    ----------
-    steps
-        Names of fields and other steps.
-    type
-        The word behind the colon; None for values of every type.
-
     Notes
     -----
     **Guarantees.** Two paths are equal exactly if they mean the same places in the same words,
@@ -76,18 +69,7 @@ class Path:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a path.
-
-        Parameters
-        ----------
-        text
-            The path as policies write it, such as ``items[].price``.
-
-        Raises
-        ------
-        PolicyError
-            The text is no path.
-        """
+        """Read a path."""
         steps, type_ = _parsed(text)
         return cls(steps=steps, type=type_)
 
@@ -120,23 +102,11 @@ class Path:
         return _ALL_KINDS if self.type is None else _KINDS[self.type]
 
     def matches(self, place: Path) -> bool:
-        """Return whether a concrete path is one of the places that this one means.
-
-        Parameters
-        ----------
-        place
-            A path of an event, without stars.
-        """
+        """Return whether a concrete path is one of the places that this one means."""
         return len(self.steps) in self.reached(place)
 
     def reached(self, place: Path) -> set[int]:
-        """Return how many of its steps lead to a concrete path; empty for none.
-
-        Parameters
-        ----------
-        place
-            A path of an event, without stars.
-        """
+        """Return how many of its steps lead to a concrete path; empty for none."""
         found = closure(self.steps, {0})
         for step in place.steps:
             found = advance(self.steps, found, step)

@@ -318,16 +318,6 @@ class Values:
 def written_text(text: str) -> bytes:
     r"""Return text as a canonical JSON string, without its quotes.
 
-    Parameters
-    ----------
-    text
-        Any text.
-
-    Raises
-    ------
-    ParameterError
-        The text has a lone surrogate, which UTF-8 has no bytes for.
-
     Examples
     --------
     >>> written_text('5" 7é')
@@ -344,11 +334,6 @@ _dumps = partial(json.dumps, ensure_ascii=False)
 
 def read_text(token: bytes) -> str:
     """Return the text that a STRING's token stands for.
-
-    Parameters
-    ----------
-    token
-        A JSON string, with its quotes.
 
     Examples
     --------

@@ -36,28 +36,6 @@ def write_block(
 ) -> bytes:
     r"""Write events as lines of JSON.
 
-    Parameters
-    ----------
-    shape
-        Names and order of the fields.
-    columns
-        By path in the input, what is written there; each path is one of the shape's.
-    events
-        The level of the events; None: the one that the columns stand at or beneath.
-    wanted
-        Which events are written; None: all.
-
-    Returns
-    -------
-    bytes
-        A line for each event, without white space: UTF-8, ``\n`` behind each.
-
-    Raises
-    ------
-    ParameterError
-        A column isn't in the shape, stands at another level than its path, or columns of one array
-        don't agree on its elements.
-
     Notes
     -----
     **Guarantees.** Every byte comes from the shape or from a column.
@@ -241,21 +219,7 @@ def _most_around(shape: OutputShape, levels: Mapping[str, Level]) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Changed:
-    """A block after its rules: released columns, not yet written as lines.
-
-    Parameters
-    ----------
-    shape
-        Names and order of the fields.
-    columns
-        What is written.
-    events
-        The level of the events.
-    wanted
-        Which events are written.
-    room
-        What the block's memory is taken by.
-    """
+    """A block after its rules: released columns, not yet written as lines."""
 
     shape: OutputShape
     columns: Mapping[str, Values]

@@ -6,19 +6,20 @@ Start with `write_reports`.
 from __future__ import annotations
 
 from halfmask.events.report._dry_run import DryRun, RuleCounts, dry_run_events
-from halfmask.events.report._fields import released_fields
-from halfmask.events.report._page import render_events_report
+from halfmask.events.report._fields import released_fields as released_fields
 from halfmask.events.report._risk import ReleasedRisk
-from halfmask.events.report._seen import DroppedPath, SeenPaths, Watched
+from halfmask.events.report._seen import DroppedPath
+from halfmask.events.report._seen import SeenPaths as SeenPaths
 from halfmask.events.report._writing import (
     Reporting,
     Reports,
-    claims_of,
     guarantees_of,
     strict_gate,
     write_reports,
 )
+from halfmask.events.report._writing import claims_of as claims_of
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
     "DroppedPath",
     "DryRun",
@@ -26,13 +27,8 @@ __all__ = [
     "Reporting",
     "Reports",
     "RuleCounts",
-    "SeenPaths",
-    "Watched",
-    "claims_of",
     "dry_run_events",
     "guarantees_of",
-    "released_fields",
-    "render_events_report",
     "strict_gate",
     "write_reports",
 ]

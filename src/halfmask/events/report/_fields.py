@@ -47,13 +47,7 @@ def field_name(steps: tuple[str, ...]) -> str:
 
 
 def released_fields(policy: EventPolicy) -> tuple[ReleasedField, ...]:
-    """Return the fields that a policy writes, one for each rule that may write them.
-
-    Parameters
-    ----------
-    policy
-        The policy of the output.
-    """
+    """Return the fields that a policy writes, one for each rule that may write them."""
     fields = tuple(_fields_of_events(policy))
     if not policy.aggregates:
         return fields

@@ -35,19 +35,6 @@ def render_events_report(
 ) -> str:
     """Return the report of a run for its owner, as one HTML document.
 
-    Parameters
-    ----------
-    manifest
-        What the run says of its output.
-    policy
-        By which it was made: the page has the input's paths of its rules.
-    summary
-        What the run counted.
-    risk
-        What singles out in the first lines.
-    seen
-        Places of the input; None: what was dropped isn't listed.
-
     Notes
     -----
     **Guarantees.** No value of an event is in the page. Names of the input's fields are: it stays

@@ -43,13 +43,7 @@ class DroppedPath:
 
 @dataclass(slots=True, kw_only=True)
 class SeenPaths:
-    """Places of the first events of an input.
-
-    Parameters
-    ----------
-    limits
-        Beyond what a line is refused.
-    """
+    """Places of the first events of an input."""
 
     limits: Limits | None = None
     _tree: SampleTree = field(default_factory=lambda: SampleTree(_MOST_VALUES))
@@ -66,13 +60,7 @@ class SeenPaths:
         return self._tree.full or self._tree.events >= MOST_EVENTS
 
     def take(self, data: bytes) -> None:
-        """Look at lines.
-
-        Parameters
-        ----------
-        data
-            Whole lines of the input.
-        """
+        """Look at lines."""
         if self.full:
             return
         block = scan_block(data, PathTree([]), self.limits)
@@ -83,13 +71,7 @@ class SeenPaths:
                 break
 
     def dropped(self, policy: EventPolicy) -> tuple[DroppedPath, ...]:
-        """Return the places with values that no rule of a policy writes.
-
-        Parameters
-        ----------
-        policy
-            The policy of the run.
-        """
+        """Return the places with values that no rule of a policy writes."""
         if not self._settled:
             self._tree.settle()
             self._settled = True
@@ -114,15 +96,7 @@ def _writes(rule: Path, steps: tuple[str | Step, ...]) -> bool:
 
 
 class Watched:
-    """A source whose first events are looked at as they pass.
-
-    Parameters
-    ----------
-    source
-        Where the lines come from.
-    seen
-        What looks at them.
-    """
+    """A source whose first events are looked at as they pass."""
 
     def __init__(self, source: Source, seen: SeenPaths) -> None:
         self._source = source

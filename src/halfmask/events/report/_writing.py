@@ -58,13 +58,7 @@ class Reports:
 
 
 def claims_of(stage: Stage) -> EventClaims:
-    """Return what the stage of a run claims of its lines, once the run is over.
-
-    Parameters
-    ----------
-    stage
-        That the run was given.
-    """
+    """Return what the stage of a run claims of its lines, once the run is over."""
     return stage.claims() if isinstance(stage, Aggregation | Holding) else EventClaims()
 
 

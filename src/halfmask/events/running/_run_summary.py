@@ -14,23 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """Counts of a stream, up to here.
-
-    Parameters
-    ----------
-    lines
-        Lines that were read; blank ones, too.
-    events
-        Events that were read.
-    written
-        Events that were written.
-    held
-        Events that weren't, since a rule with ``otherwise = "refuse-event"`` couldn't do its work.
-    bad
-        Lines that are no event, by reason.
-    failures
-        Values that a rule couldn't work on, by the rule's number (from 1 on) and reason.
-    """
+    """Counts of a stream, up to here."""
 
     lines: int = 0
     events: int = 0
@@ -52,18 +36,7 @@ class Tally:
 
     @classmethod
     def from_json(cls, found: Any) -> Self:  # noqa: ANN401 # what JSON held
-        """Return the counts that `to_json` gave.
-
-        Parameters
-        ----------
-        found
-            What `to_json` returned.
-
-        Raises
-        ------
-        DataError
-            If it didn't.
-        """
+        """Return the counts that `to_json` gave."""
         try:
             numbers = {name: int(found[name]) for name in ("lines", "events", "written", "held")}
             failures = {(int(rule), str(why)): int(count) for rule, why, count in found["failures"]}

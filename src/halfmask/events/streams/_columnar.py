@@ -28,20 +28,6 @@ _STREAM = ".arrows"
 class ColumnarFile(Source):
     """The rows of a Parquet or Arrow file, as JSON lines.
 
-    Parameters
-    ----------
-    path
-        Ends in ``.parquet``, ``.arrow``, ``.feather`` (Arrow files) or ``.arrows`` (an Arrow
-        stream).
-    roots
-        The columns that are read; None: all.
-
-    Raises
-    ------
-    SchemaError
-        When a column that is read holds bytes or maps, which JSON has no word for, or has an
-        extension type, such as a UUID.
-
     Notes
     -----
     **Guarantees.** The line of a row depends on the row and the schema alone.
@@ -58,17 +44,7 @@ class ColumnarFile(Source):
     def chunks(
         self, position: Position | None, stop: threading.Event, *, file: int = 1
     ) -> Iterator[Chunk]:
-        """Yield rows from a position on.
-
-        Parameters
-        ----------
-        position
-            Where to begin; ``None``: at the start.
-        stop
-            Ends the reading when it is set.
-        file
-            The number of the file among all inputs.
-        """
+        """Yield rows from a position on."""
         done = 0 if position is None else int(position["offset"])
         at, mark = 0, self._mark()
         if position is not None and position["mark"] != mark:

@@ -106,18 +106,6 @@ _LEVEL = 6
 class FileSink:
     """A file of JSON lines, or of lines packed by gzip or zstd.
 
-    Parameters
-    ----------
-    path
-        The file. Until all is written it is ``.partial`` behind its name.
-    packing
-        How it is packed: in members of 4 MiB of lines, one behind the other, which any reader
-        takes for one. None: not at all.
-    appending
-        Whether it has its name from the start, since it never ends.
-    overwrite
-        Whether what is there may be replaced.
-
     Notes
     -----
     **Guarantees.** The bytes depend on the lines alone, not on breaks between. What a file that has

@@ -45,15 +45,6 @@ def open_input(path: Path) -> Iterator[int]:
 class FileSource(Source):
     """One file of JSON lines; plain, gzip or zstd by what it begins with.
 
-    Parameters
-    ----------
-    path
-        The file.
-    limits
-        Beyond what a line is refused.
-    block_bytes
-        About how many bytes a chunk has.
-
     Notes
     -----
     **Guarantees.** A run that is begun again with the file goes on at the line where it was, and
@@ -76,17 +67,7 @@ class FileSource(Source):
     def chunks(
         self, position: Position | None, stop: threading.Event, *, file: int = 1
     ) -> Iterator[Chunk]:
-        """Yield the file's lines from a position on.
-
-        Parameters
-        ----------
-        position
-            Where to begin; ``None``: at the start.
-        stop
-            Ends the reading when it is set.
-        file
-            The number of the file among all inputs.
-        """
+        """Yield the file's lines from a position on."""
         with open_input(self._path) as descriptor:
             self._size = os.fstat(descriptor).st_size
             is_file, read = stat.S_ISREG(os.fstat(descriptor).st_mode), 0
@@ -127,24 +108,7 @@ class FileSource(Source):
 
 
 class FolderSource(Source):
-    """All files of a folder, in the order of their names.
-
-    Parameters
-    ----------
-    path
-        The folder. Its files are JSON lines (``.jsonl``, ``.ndjson``, ``.json``, ``.log``; also
-        ``.gz``, ``.zst`` behind), Parquet or Arrow, by their names; those that begin with a dot are
-        left alone.
-    limits, block_bytes
-        As of `FileSource`.
-    roots
-        As of `ColumnarFile`.
-
-    Raises
-    ------
-    DataError
-        If it can't be read, or a file's name doesn't say what it is.
-    """
+    """All files of a folder, in the order of their names."""
 
     def __init__(
         self,
@@ -221,13 +185,6 @@ class FolderSource(Source):
 
 class PipeSource(Source):
     """Lines that come through a pipe, such as standard input; plain, gzip or zstd.
-
-    Parameters
-    ----------
-    descriptor
-        Of the pipe.
-    limits, block_bytes
-        As of `FileSource`.
 
     Notes
     -----

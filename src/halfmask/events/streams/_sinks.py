@@ -33,19 +33,7 @@ _PART_BYTES = 1 << 28
 
 
 class FolderSink:
-    """A folder of numbered parts: ``part-00001.jsonl``, and so on.
-
-    Parameters
-    ----------
-    path
-        The folder. Until all is written it is ``.partial`` behind its name.
-    packing
-        As of `FileSink`.
-    part_bytes
-        A part ends with the first line at or behind so many bytes of lines.
-    appending, overwrite
-        As of `FileSink`.
-    """
+    """A folder of numbered parts: ``part-00001.jsonl``, and so on."""
 
     lasting = True
 
@@ -255,13 +243,7 @@ class Sink(Protocol):
 
 
 class PipeSink(Sink):
-    """A pipe, such as standard output. What went into it can't be cut back.
-
-    Parameters
-    ----------
-    file
-        Takes bytes.
-    """
+    """A pipe, such as standard output. What went into it can't be cut back."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -34,14 +34,6 @@ _LEAST_DIGITS, _MOST_DIGITS = 16, 300
 class TableSink:
     """A Parquet or Arrow file with a row for each line.
 
-    Parameters
-    ----------
-    path
-        Ends in ``.parquet`` or ``.arrow``. Until all lines are there, they are ``.partial`` behind
-        its name, as JSON.
-    overwrite
-        Whether what is there may be replaced.
-
     Notes
     -----
     **Guarantees.** Texts stay texts, whatever they look like. A field that some lines lack is null

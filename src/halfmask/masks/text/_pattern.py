@@ -16,18 +16,7 @@ Length: TypeAlias = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class DetailPattern:
-    """One form of a personal detail in a text.
-
-    Parameters
-    ----------
-    needs
-        What every text with such a detail matches, in the syntax of Rust's regex crate. It is
-        cheap: most texts are ruled out by it.
-    regex
-        Its first group holds the detail. In a lookahead the group is tried at every start.
-    length
-        The check, such as a checksum. It says how much of the group is a detail.
-    """
+    """One form of a personal detail in a text."""
 
     needs: str
     regex: re.Pattern[str]
@@ -35,11 +24,6 @@ class DetailPattern:
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield where details begin and end, from left to right; none overlaps another.
-
-        Parameters
-        ----------
-        text
-            Any text, as patterns see it: digits of all scripts are those of ASCII.
 
         Examples
         --------

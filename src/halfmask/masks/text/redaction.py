@@ -182,15 +182,7 @@ class TextRedaction(CheckedMask):
 
 
 class RedactedTexts(HeldColumns):
-    """A plan that holds the redacted texts, and counts of what was found.
-
-    Parameters
-    ----------
-    columns
-        The texts that are written.
-    counts
-        For each column, how many details of each type were found in all rows.
-    """
+    """A plan that holds the redacted texts, and counts of what was found."""
 
     def __init__(self, columns: pl.DataFrame, counts: Mapping[str, Mapping[str, int]]) -> None:
         super().__init__(columns)

@@ -16,16 +16,11 @@ from halfmask.microdata.exploring._exploration import Exploration
 from halfmask.microdata.exploring._explore import explore
 from halfmask.microdata.exploring._grid import GridPolicy
 from halfmask.microdata.exploring._guarantee_trials import GuaranteeTrial, trial_sentences
-from halfmask.microdata.exploring._points import (
-    NOTE,
-    RISKS,
-    UTILITIES,
-    ExploredPoint,
-    PointMeasures,
-)
+from halfmask.microdata.exploring._points import NOTE as NOTE
+from halfmask.microdata.exploring._points import RISKS, UTILITIES, ExploredPoint, PointMeasures
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
-    "NOTE",
     "RISKS",
     "UTILITIES",
     "Exploration",

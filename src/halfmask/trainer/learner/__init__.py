@@ -7,7 +7,13 @@ reads, hashes and learns a file in one go.
 from __future__ import annotations
 
 from halfmask.trainer.learner._learner import OnlineLearner
-from halfmask.trainer.learner._pipeline import learn_batches, learn_file
+from halfmask.trainer.learner._pipeline import learn_batches as learn_batches
+from halfmask.trainer.learner._pipeline import learn_file
 from halfmask.trainer.learner._state import ProgressiveValidation
 
-__all__ = ["OnlineLearner", "ProgressiveValidation", "learn_batches", "learn_file"]
+# Public names are in `__all__`; the others are for other rooms.
+__all__ = [
+    "OnlineLearner",
+    "ProgressiveValidation",
+    "learn_file",
+]

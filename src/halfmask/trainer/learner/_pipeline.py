@@ -84,22 +84,7 @@ def learn_file(
 
 
 def learn_batches(learner: Learning, batches: Iterable[HashedRows]) -> ProgressiveValidation:
-    """Learn batches in a thread, while the caller's makes the next ones.
-
-    Parameters
-    ----------
-    learner
-        What learns, in order.
-    batches
-        Of rows with labels; made in the caller's thread, no more than a few ahead.
-
-    Raises
-    ------
-    DataError
-        If there is no batch.
-    Exception
-        Whatever making or learning them raises; no batch is made after one that wasn't learnt.
-    """
+    """Learn batches in a thread, while the caller's makes the next ones."""
     queue: Queue[HashedRows | None] = Queue(maxsize=_WAITING)
     done: list[ProgressiveValidation] = []
     failed: list[BaseException] = []

@@ -8,42 +8,39 @@ weights have to be. Nothing here knows of HTTP but the status that a `RefusedErr
 
 from __future__ import annotations
 
-from halfmask.trainer.store._curve import Curve
-from halfmask.trainer.store._limits import Budget, Lease, Limits, RefusedError
-from halfmask.trainer.store._log import ExampleLog
+from halfmask.trainer.store._curve import Curve as Curve
+from halfmask.trainer.store._limits import Budget as Budget
+from halfmask.trainer.store._limits import Lease as Lease
+from halfmask.trainer.store._limits import Limits, RefusedError
+from halfmask.trainer.store._log import ExampleLog as ExampleLog
 from halfmask.trainer.store._model import Model, ModelFacts
-from halfmask.trainer.store._queue import Batch, Receipt
-from halfmask.trainer.store._record import CANARIES, EXAMPLES, Entry, Record
-from halfmask.trainer.store._snapshots import Snapshot, replay_log
+from halfmask.trainer.store._queue import Batch as Batch
+from halfmask.trainer.store._queue import Receipt
+from halfmask.trainer.store._record import CANARIES as CANARIES
+from halfmask.trainer.store._record import EXAMPLES as EXAMPLES
+from halfmask.trainer.store._record import Entry as Entry
+from halfmask.trainer.store._snapshots import Snapshot
+from halfmask.trainer.store._snapshots import replay_log as replay_log
 from halfmask.trainer.store._store import Store, open_lists
-from halfmask.trainer.store._stream import Unpacked, bytes_of, unpack
-from halfmask.trainer.store._tokens import SCOPES, Scope, Token, Tokens, parts_of
+from halfmask.trainer.store._stream import Unpacked as Unpacked
+from halfmask.trainer.store._stream import bytes_of
+from halfmask.trainer.store._stream import unpack as unpack
+from halfmask.trainer.store._tokens import SCOPES, Scope, Token, Tokens
+from halfmask.trainer.store._tokens import parts_of as parts_of
 
+# Public names are in `__all__`; the others are for other rooms.
 __all__ = [
-    "CANARIES",
-    "EXAMPLES",
     "SCOPES",
-    "Batch",
-    "Budget",
-    "Curve",
-    "Entry",
-    "ExampleLog",
-    "Lease",
     "Limits",
     "Model",
     "ModelFacts",
     "Receipt",
-    "Record",
     "RefusedError",
     "Scope",
     "Snapshot",
     "Store",
     "Token",
     "Tokens",
-    "Unpacked",
     "bytes_of",
     "open_lists",
-    "parts_of",
-    "replay_log",
-    "unpack",
 ]

@@ -40,17 +40,6 @@ class Point:
 class Curve:
     """Sums of progressive validation, in all and over stretches of rows.
 
-    Parameters
-    ----------
-    classes
-        Whether labels are classes, which are right or wrong.
-    total
-        All rows.
-    span
-        How many rows a point stands for at least.
-    points
-        The stretches, the oldest first.
-
     Examples
     --------
     >>> curve = Curve()
@@ -70,13 +59,7 @@ class Curve:
         return self.total.rows
 
     def add(self, point: Point) -> None:
-        """Count rows.
-
-        Parameters
-        ----------
-        point
-            The counts of some learned rows.
-        """
+        """Count rows."""
         self.total += point
         if self.points and self.points[-1].rows < self.span:
             point = self.points.pop() + point
@@ -105,13 +88,7 @@ class Curve:
 
     @classmethod
     def from_dict(cls, kept: dict[str, Any]) -> Curve:
-        """Return what a snapshot kept.
-
-        Parameters
-        ----------
-        kept
-            What `to_dict` returned.
-        """
+        """Return what a snapshot kept."""
         return cls(
             classes=bool(kept["classes"]),
             total=Point(**kept["total"]),

@@ -117,11 +117,6 @@ CLIENT_SHARE, TENANT_SHARE = 0.25, 0.5
 class Budget:
     """Bytes that are given out and come back.
 
-    Parameters
-    ----------
-    total
-        The most bytes that are out at once. A client may have a quarter of them, a tenant half.
-
     Examples
     --------
     >>> budget = Budget(100)
@@ -141,30 +136,11 @@ class Budget:
         self._lock = threading.Lock()
 
     def lease(self, *, client: bytes, tenant: str) -> Lease:
-        """Return a lease of nothing yet.
-
-        Parameters
-        ----------
-        client, tenant
-            The owners of the bytes.
-        """
+        """Return a lease of nothing yet."""
         return Lease(self, client, tenant)
 
     def take(self, client: bytes, tenant: str, size: int) -> None:
-        """Give bytes to a client of a tenant.
-
-        Parameters
-        ----------
-        client, tenant
-            The owners of the bytes.
-        size
-            The number of bytes.
-
-        Raises
-        ------
-        RefusedError
-            429 if there aren't as many left, or one of them has its share.
-        """
+        """Give bytes to a client of a tenant."""
         with self._lock:
             fits = (
                 self.taken + size <= self.total
@@ -184,15 +160,7 @@ class Budget:
                 self._owned[owner] = self._owned.get(owner, 0) + size
 
     def give_back(self, client: bytes, tenant: str, size: int) -> None:
-        """Take bytes back.
-
-        Parameters
-        ----------
-        client, tenant
-            The owners of the bytes.
-        size
-            The number of bytes.
-        """
+        """Take bytes back."""
         with self._lock:
             self.taken -= size
             for owner in (client, tenant):
@@ -202,15 +170,7 @@ class Budget:
 
 
 class Lease:
-    """What one request has of a budget, until it gives it back.
-
-    Parameters
-    ----------
-    budget
-        The budget that bytes are taken from.
-    client, tenant
-        For whom they are taken.
-    """
+    """What one request has of a budget, until it gives it back."""
 
     def __init__(self, budget: Budget, client: bytes, tenant: str) -> None:
         self._budget = budget
@@ -219,13 +179,7 @@ class Lease:
         self.size = 0
 
     def take(self, size: int) -> None:
-        """Take more bytes, or raise a `RefusedError` with 429.
-
-        Parameters
-        ----------
-        size
-            The number of bytes.
-        """
+        """Take more bytes, or raise a `RefusedError` with 429."""
         if size:
             self._budget.take(self._client, self._tenant, size)
             self.size += size

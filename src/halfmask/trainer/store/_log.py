@@ -30,18 +30,6 @@ _MAX_BUFFERS = 1_000
 class ExampleLog:
     """The log of one model.
 
-    Parameters
-    ----------
-    folder
-        Where its segments lie; the folder must be there.
-    segment_bytes
-        The size at which a new segment is begun.
-
-    Raises
-    ------
-    IntegrityError
-        If something that had been flushed to the disk was altered or is missing since.
-
     Guarantees
     ----------
     When `append` returns, its entries are on the disk. When it raises, none of them is in the log.
@@ -85,20 +73,7 @@ class ExampleLog:
             return sum((self._folder / _name(each)).stat().st_size for each in self._segments)
 
     def append(self, entries: Sequence[Entry]) -> list[int]:
-        """Write entries and flush them to the disk; return their sequence numbers.
-
-        Parameters
-        ----------
-        entries
-            The entries to write, in order.
-
-        Raises
-        ------
-        OSError
-            If the disk is full or fails. The log is as it was.
-        RefusedError
-            If the log couldn't be set back after such a failure before.
-        """
+        """Write entries and flush them to the disk; return their sequence numbers."""
         if self._failed:
             raise RefusedError(
                 "The disk failed, and this model takes no examples until the service is restarted.",
@@ -133,18 +108,7 @@ class ExampleLog:
                 )
 
     def records(self, *, after: int = 0) -> Iterator[Record]:
-        """Yield the records behind a sequence number, in order.
-
-        Parameters
-        ----------
-        after
-            The last sequence number to skip.
-
-        Raises
-        ------
-        IntegrityError
-            If one was altered, or one is missing.
-        """
+        """Yield the records behind a sequence number, in order."""
         expected = None
         for place, first in enumerate(self._segments):
             following = self._segments[place + 1 : place + 2]
@@ -163,13 +127,7 @@ class ExampleLog:
                 raise _altered()
 
     def drop_until(self, seq: int) -> None:
-        """Remove the segments all of whose records are up to a sequence number.
-
-        Parameters
-        ----------
-        seq
-            The last sequence number that isn't needed.
-        """
+        """Remove the segments all of whose records are up to a sequence number."""
         with self._lock:
             while len(self._segments) > 1 and self._segments[1] <= seq + 1:
                 (self._folder / _name(self._segments[0])).unlink(missing_ok=True)

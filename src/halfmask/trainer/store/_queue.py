@@ -52,17 +52,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """A body that was read and checked.
-
-    Parameters
-    ----------
-    parts
-        Its rows.
-    entry
-        How it is logged.
-    lease
-        What it takes of the budget, until it is learned.
-    """
+    """A body that was read and checked."""
 
     parts: tuple[HashedRows, ...]
     entry: Entry

@@ -23,24 +23,7 @@ MAX_BODY = 1 << 28
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What is to be logged.
-
-    Parameters
-    ----------
-    kind
-        `EXAMPLES`; `CANARIES`, by which a guard judges from here on; or `ROLLBACK`, whose body is
-        the number of a snapshot.
-    body
-        The bytes of an Arrow stream.
-    checksum
-        The CRC-32 of the body.
-    rows
-        How many rows it has.
-    client
-        The id of the token that sent it: 8 bytes.
-    key
-        The idempotency key; empty where there is none.
-    """
+    """What is to be logged."""
 
     kind: int
     body: bytes
@@ -54,15 +37,6 @@ class Entry:
 
         The salt is of the segment. No client knows it, so that no body can hold bytes that look
         like a record where a torn end is searched for one.
-
-        Parameters
-        ----------
-        seq
-            The sequence number.
-        group
-            The group of records that are flushed together.
-        salt
-            The salt of the segment.
         """
         packed = HEAD.pack(
             MAGIC, 0, self.checksum, seq, group, len(self.body), self.rows, len(self.key),
@@ -137,17 +111,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """An entry as it stands in the log, under its sequence number.
-
-    Parameters
-    ----------
-    seq
-        Its sequence number in the log.
-    group
-        The sequence number of the first entry that was written with it.
-    entry
-        What was written.
-    """
+    """An entry as it stands in the log, under its sequence number."""
 
     seq: int
     group: int

@@ -238,20 +238,7 @@ def target_of(record: Record) -> int:
 
 
 def replay_log(settings: dict[str, Any], folder: Path) -> StoredState:
-    """Return the state by the whole log alone, without any snapshot.
-
-    Parameters
-    ----------
-    settings
-        The learner's.
-    folder
-        The folder of the model, which no service is using.
-
-    Raises
-    ------
-    IntegrityError
-        If the log doesn't begin with the first record, or was altered.
-    """
+    """Return the state by the whole log alone, without any snapshot."""
     log = ExampleLog(folder / LOG)
     try:
         if log.first_seq != 1:

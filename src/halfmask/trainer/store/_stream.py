@@ -21,17 +21,7 @@ MAX_RATIO = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unpacked:
-    """Hashed rows of a request body.
-
-    Parameters
-    ----------
-    parts
-        Rows of each record batch that isn't empty; at least one batch.
-    rows
-        How many rows the batches have in total.
-    inflated
-        How many bytes decompression adds to the body; 0 if the body isn't compressed.
-    """
+    """Hashed rows of a request body."""
 
     parts: tuple[HashedRows, ...]
     rows: int
@@ -39,22 +29,7 @@ class Unpacked:
 
 
 def unpack(body: bytes, *, most: int) -> Unpacked:
-    """Return the rows of a stream.
-
-    Parameters
-    ----------
-    body
-        The bytes of a stream of Arrow's, of the wire format.
-    most
-        How many bytes it may be when it is unpacked.
-
-    Raises
-    ------
-    DataError
-        If it isn't of the wire format.
-    RefusedError
-        413 where it is too long when it is unpacked, or has too many record batches.
-    """
+    """Return the rows of a stream."""
     import pyarrow as pa  # noqa: PLC0415 # it takes 0.2 s, and --help needs none
 
     from halfmask.hashing import HashedRows  # noqa: PLC0415 # the same

@@ -215,13 +215,7 @@ class Tokens:
 
 
 def parts_of(text: str) -> tuple[bytes, str] | None:
-    """Return the id and the secret of a token, or None where it is none.
-
-    Parameters
-    ----------
-    text
-        A token as it was shown.
-    """
+    """Return the id and the secret of a token, or None where it is none."""
     found = _TOKEN.fullmatch(text)
     return None if found is None else (bytes.fromhex(found[1]), found[2])
 

@@ -170,13 +170,9 @@ def _policy_of(where: str, stated: _Stated) -> Policy:
 
 
 def _read(table: str, policy: Policy | None, reading: Reading, called: str) -> pl.DataFrame:
-    import polars as pl  # noqa: PLC0415 # half a second
-
     if policy is None:
-        source = reading.open(table)
-    else:
-        source = rooms.data.open_table(table, options=policy.read_options(), called=called)
-    return pl.concat(list(source.batches()))
+        return reading.open(table).read()
+    return rooms.data.open_table(table, options=policy.read_options(), called=called).read()
 
 
 def _check_table(original: pl.DataFrame, stated: _Stated) -> None:

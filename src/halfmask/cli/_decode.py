@@ -213,14 +213,11 @@ class DecodingOptions:
             raise UsageError("--later is for time series.", hint="Give --number for a later file.")
         if not of_series:
             return
-        given = {
-            "--number": self.number is not None,
-            "--unordered": self.unordered,
-            "--column": bool(self.column),
-        }
-        for name in (name for name, there in given.items() if there):
+        number = self.number is not None
+        given = {"--number": number, "--unordered": self.unordered, "--column": bool(self.column)}
+        if any(given.values()):
             raise UsageError(
-                f"{name} isn't for time series.",
+                f"{next(name for name, there in given.items() if there)} isn't for time series.",
                 hint="Steps give the order, and columns keep the names that they were sent with.",
             )
         if self.later and self.predictions:
@@ -272,7 +269,7 @@ def decode(
     each step, in the encoded columns.
     """
     check_streams(encoded, out, place.lock, as_json=saying.as_json)
-    predictions, column = decoding.predictions, decoding.column
+    predictions = decoding.predictions
     vault = place.open()
     of_series = SERIES_CODECS.is_in(vault, place.codec)
     decoding.check(of_series=of_series)
@@ -280,11 +277,9 @@ def decode(
         codec = unseal_series_codec(vault, place.codec)
         return _decode_series(codec, encoded, out, decoding, saying, overwrite=overwrite)
     fitted = unseal_codec(vault, place.codec)
-    write = (
-        partial(rooms.encode.decode_predictions_file, columns=column)
-        if predictions
-        else rooms.encode.decode_file
-    )
+    write = rooms.encode.decode_file
+    if predictions:
+        write = partial(rooms.encode.decode_predictions_file, columns=decoding.column)
     with saying.stages() as stages:
         done = write(
             fitted,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import some
-from halfmask.cli._console import console, listing, printable
+from halfmask.cli._console import listing, printable
 from halfmask.cli._describe import describe_events
 from halfmask.cli._events_run import POLICY, StreamVault, check_apart, run
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
@@ -18,7 +18,6 @@ from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
 from halfmask.cli._verify import verify_events
 
 if TYPE_CHECKING:
-    from halfmask.events import Reversed
     from halfmask.vault import Vault
 
 #: `halfmask.events.TableKind`, here again: importing that room costs half a second.
@@ -71,20 +70,15 @@ def list_(*, place: TablesVault, saying: SayingOptions) -> int:
     vault = place.open()
     before = rooms.events.table_entry("")
     names = [name.removeprefix(before) for name in vault.names() if name.startswith(before)]
-    found = {
-        name: rooms.events.SecretTable.unseal(vault, rooms.events.table_entry(name))
-        for name in names
-    }
-    if saying.as_json:
-        tables = [
-            {"table": name, "kind": each.kind, "entries": len(each)} for name, each in found.items()
-        ]
-        return saying.say({"tables": tables})
+    load = rooms.events.SecretTable.unseal
+    found = {name: load(vault, f"{before}{name}") for name in names}
+    tables = [
+        {"table": name, "kind": each.kind, "entries": len(each)} for name, each in found.items()
+    ]
     shown = listing("table", "kind", "entries", right=("entries",))
     for name, each in found.items():
         shown.add_row(printable(name), each.kind, f"{len(each):,}")
-    console().print(shown)
-    return 0
+    return saying.say({"tables": tables}, shown)
 
 
 @spreads_groups
@@ -127,21 +121,16 @@ def reverse(
     finally:
         os.umask(before)
     turned, unknown = sum(done.values.values()), sum(done.unknown.values())
+    values, without = (
+        {str(rule): count for rule, count in each.items()} for each in (done.values, done.unknown)
+    )
+    facts = {"events": done.events, "rules": list(done.rules)}
     return saying.say(
-        _reversed(done),
+        {**facts, "values": values, "unknown": without},
         f"Turned back {some(turned, 'value')} of {some(done.events, 'event')}; "
         f"{unknown:,} aren't known to the vault.",
         stderr=True,
     )
-
-
-def _reversed(done: Reversed) -> dict[str, object]:
-    return {
-        "events": done.events,
-        "rules": list(done.rules),
-        "values": {str(rule): count for rule, count in done.values.items()},
-        "unknown": {str(rule): count for rule, count in done.unknown.items()},
-    }
 
 
 events = command_group("events", "Release a stream of nested events by a policy.")

@@ -183,15 +183,8 @@ def _write(where: Path, content: bytes, *, overwrite: bool) -> None:
 
 #: The options of reading that a policy repeats, where one was given.
 _READING: Final = (
-    "missing",
-    "delimiter",
-    "encoding",
-    "header",
-    "skip_rows",
-    "comment",
-    "column_names",
-    "sheet",
-    "table",
+    *("missing", "delimiter", "encoding", "header", "skip_rows", "comment"),
+    *("column_names", "sheet", "table"),
 )
 
 
@@ -200,11 +193,12 @@ def with_reading(text: str, options: ReadOptions) -> str:
     import tomlkit  # noqa: PLC0415 - only where a policy is written
 
     usual = type(options)()
-    section: dict[str, object] = {}
-    for key in _READING:
-        value = getattr(options, key)
-        if value != getattr(usual, key):
-            section[key] = list(value) if isinstance(value, tuple) else value
+    given = {key: getattr(options, key) for key in _READING}
+    section: dict[str, object] = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in given.items()
+        if value != getattr(usual, key)
+    }
     if not section:
         return text
     written = tomlkit.dumps({"input": section})

@@ -191,8 +191,7 @@ class TrainerOptions(ConnectionOptions):
     )
     journal: str | None = option(
         "--journal FILE: The file that lists completed batches. The default is a file next to "
-        "the rows or answers.",
-        show_default=False,
+        "the rows or answers."
     )
     compression: CompressionName = option(
         "--compression: Compression of the rows that are sent.", "none"
@@ -213,11 +212,9 @@ class TrainerOptions(ConnectionOptions):
         """
         if self.journal is not None or beside == "-":
             return None if self.journal is None else Path(self.journal)
-        path, name = (
-            Path(beside),
-            rooms.trainer.client.content_key.work_name(work, self.url, self.model, *more),
-        )
-        return path.parent / f".{path.name}.{work}-{name[:12]}"
+        work_name = rooms.trainer.client.content_key.work_name
+        name = work_name(work, self.url, self.model, *more)[:12]
+        return Path(beside).parent / f".{Path(beside).name}.{work}-{name}"
 
 
 def if_allowed(ask: Callable[[], Answer]) -> Answer | None:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._budget import LedgerOptions, pairs
-from halfmask.cli._console import console, listing, printable
+from halfmask.cli._console import listing, printable
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import TABLE, AnswerOptions, SayingOptions, command_group
 from halfmask.cli._remote import ConnectionOptions
@@ -149,14 +149,11 @@ def list_models(*, connection: ConnectionOptions, answer: AnswerOptions) -> int:
     """List the models that the token can access. It needs the scope read."""
     with connection.connect() as client:
         found = client.models()
-    if answer.as_json:
-        return answer.say({"models": [_model_as_dict(each) for each in found]})
     table = listing("model", "loss", "bits", "classes", "rows", right=("bits", "classes", "rows"))
     for each in found:
         numbers = (f"{number:,}" for number in (each.bits, each.classes, each.rows))
         table.add_row(printable(each.name), printable(each.loss), *numbers)
-    console().print(table)
-    return 0
+    return answer.say({"models": [_model_as_dict(each) for each in found]}, table)
 
 
 def _model_as_dict(of: RemoteModel) -> dict[str, object]:
@@ -223,11 +220,13 @@ class ServingLimits:
 class TokenLimits:
     """How much the holder of a token may ask for."""
 
-    requests: float | None = option(
+    requests_per_second: float | None = option(
         "--requests-per-second N: Maximum number of requests per second."
     )
-    rows: float | None = option("--rows-per-second N: Maximum number of rows per second.")
-    quota: int | None = option("--rows-quota N: Maximum number of learned rows in total.")
+    rows_per_second: float | None = option(
+        "--rows-per-second N: Maximum number of rows per second."
+    )
+    rows_quota: int | None = option("--rows-quota N: Maximum number of learned rows in total.")
     max_weight: float | None = option("--max-weight X: Maximum weight of an example.")
 
 
@@ -273,10 +272,7 @@ def create(
             client=client,
             tenant=tenant,
             scopes=frozenset(scope),
-            requests_per_second=limits.requests,
-            rows_per_second=limits.rows,
-            rows_quota=limits.quota,
-            max_weight=limits.max_weight,
+            **asdict(limits),
             valid_seconds=None if days is None else days * DAY,
         )
     if out is not None:
@@ -296,16 +292,13 @@ def list_(folder: str = FOLDER, *, answer: AnswerOptions) -> int:
     """List the ids of tokens and what they allow. No token is shown."""
     with _tokens(folder, create=False) as tokens:
         found = tokens.listed()
-    if answer.as_json:
-        return answer.say({"tokens": [_told(each) for each in found]})
     table = listing("id", "client", "tenant", "scopes", "state")
     now = time.time()
     for each in found:
         state = "in use" if each.holds(now) else "revoked" if each.revoked else "expired"
         scopes = " ".join(sorted(each.scopes))
         table.add_row(each.id.hex(), each.client, each.tenant, scopes, state)
-    console().print(table)
-    return 0
+    return answer.say({"tokens": [_told(each) for each in found]}, table)
 
 
 @token.command()
@@ -332,16 +325,7 @@ def _tokens(folder: str, *, create: bool) -> Iterator[Tokens]:
 
 
 def _told(of: Token) -> dict[str, object]:
-    return {
-        "id": of.id.hex(),
-        "client": of.client,
-        "tenant": of.tenant,
-        "scopes": sorted(of.scopes),
-        "requests_per_second": of.requests_per_second,
-        "rows_per_second": of.rows_per_second,
-        "rows_quota": of.rows_quota,
-        "max_weight": of.max_weight,
-        "created": of.created,
-        "expires": of.expires,
-        "revoked": of.revoked,
-    }
+    limits = ("requests_per_second", "rows_per_second", "rows_quota", "max_weight")
+    names = (*limits, "created", "expires", "revoked")
+    who = {"id": of.id.hex(), "client": of.client, "tenant": of.tenant, "scopes": sorted(of.scopes)}
+    return who | {name: getattr(of, name) for name in names}

@@ -109,7 +109,7 @@ FEW_COLUMNS = 8
 def rows_of_classes(release: Release[ClassFacts]) -> str:
     """Return in words how many rows are released, and left out."""
     rows = release.rows
-    left = f", {rows['suppressed']:,} left out" if rows["suppressed"] else ""
+    left = f", {rows['suppressed']:,} left out" if rows.get("suppressed") else ""
     return f"{rows['out']:,} of {rows['in']:,} rows{left}"
 
 
@@ -126,6 +126,7 @@ def warnings_of_classes(release: Release[ClassFacts]) -> list[str]:
 def show_classes(release: Release[ClassFacts], screen: Console, *, verbose: bool) -> None:
     """Show the risk and the accuracy."""
     _show_risk(release, screen)
+    _show_columns(release.facts.risk.columns, screen)
     _show_detail(release.facts.utility, screen, verbose=verbose)
     _show_accuracy(release, screen)
 
@@ -186,7 +187,6 @@ def _show_risk(release: Release[ClassFacts], screen: Console) -> None:
         shares = [each.highest.value for each in (before.journalist, after.journalist)]
         table.add_row("at worst, among the population", *map(percent, shares))
     screen.print(table)
-    _show_columns(release.facts.risk.columns, screen)
 
 
 def _show_columns(risk: ReleasedColumnsRisk, screen: Console) -> None:
@@ -267,10 +267,6 @@ def _rows(release: Release[Any]) -> str:
     return some(release.rows["out"], "row")
 
 
-def _rows_of_masked(release: Release[Any]) -> str:
-    return f"{release.rows['out']:,} of {release.rows['in']:,} rows"
-
-
 def _rows_of_synthetic(release: Release[Any]) -> str:
     rows = release.rows
     aside = f"{rows['learnt']:,} learnt from, {rows['control']:,} set aside"
@@ -295,10 +291,6 @@ def _show_techniques(claims: Sequence[Any], screen: Console) -> None:
     screen.print(table)
 
 
-def _show_nothing(release: Release[Any], screen: Console, *, verbose: bool) -> None:
-    del release, screen, verbose
-
-
 def _show_not_stated(release: Release[Any], screen: Console, *, verbose: bool) -> None:
     del release, verbose
     screen.print(
@@ -314,7 +306,7 @@ class _View:
 
     rows: Callable[[Release[Any]], str] = _rows
     claims: Callable[[Sequence[Any], Console], None] = _show_sentences
-    measured: Callable[..., None] = _show_nothing
+    measured: Callable[..., None] | None = None
     sum_up: Callable[[Release[Any], Console], None] | None = None
     warnings: Callable[[Release[Any]], Sequence[str]] | None = None
     uncovered: str = "The claims don't cover this"
@@ -330,7 +322,7 @@ _VIEWS = {
         uncovered="No guarantee protects from this",
     ),
     "masked": _View(
-        rows=_rows_of_masked,
+        rows=rows_of_classes,
         claims=_show_techniques,
         measured=show_masked,
         warnings=warnings_of_masked,
@@ -348,13 +340,7 @@ _VIEWS = {
 
 
 def say_release(
-    release: Release[Any],
-    out: str,
-    *,
-    as_json: bool,
-    verbose: bool,
-    show: bool,
-    **more: object,
+    release: Release[Any], out: str, *, as_json: bool, verbose: bool, show: bool, **more: object
 ) -> None:
     """Say what came of it, as JSON or for readers, and open the report if that is asked for."""
     view = _VIEWS.get(release.kind.name, _View())
@@ -393,7 +379,8 @@ def _show(release: Release[Any], view: _View, out: str, screen: Console, *, verb
     screen.print(f"Report   {printable(report)}", soft_wrap=True)
     screen.print("\nClaims, verified on disk", style="bold")
     view.claims(verification.claims, screen)
-    view.measured(release, screen, verbose=verbose)
+    if view.measured is not None:
+        view.measured(release, screen, verbose=verbose)
     weaknesses = dict.fromkeys((*manifest.weaknesses, *verification.weaknesses))
     if verbose:
         screen.print(f"\n{view.uncovered}", style="bold")

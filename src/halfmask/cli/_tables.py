@@ -26,8 +26,7 @@ class HeaderOptions:
 
     header: bool | None = option(
         "--header/--no-header: State whether the first row of a CSV file has the column names. "
-        "Without either option, a first row that looks like data is an error.",
-        show_default=False,
+        "Without either option, a first row that looks like data is an error."
     )
     skip_rows: int | None = option(
         "--skip-rows LINES: Number of lines to skip at the start of a CSV file.", min=0

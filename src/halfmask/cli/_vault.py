@@ -82,8 +82,7 @@ class LockOptions:
 
     def open(self, vault: str) -> Vault:
         """Open a vault by the given lock."""
-        lock = self.chosen()
-        return rooms.vault.Vault.open(vault, lock=lock)
+        return rooms.vault.Vault.open(vault, lock=self.chosen())
 
     def chosen(self, *, new: bool = False) -> KeyFile | Passphrase | Keyring:
         """Return the lock; a passphrase is asked for if nothing else is given.
@@ -97,11 +96,8 @@ class LockOptions:
             )
         if self.key_file is not None:
             there = Path(self.key_file).is_symlink() or Path(self.key_file).exists()
-            return (
-                rooms.vault.KeyFile(self.key_file)
-                if there or not new
-                else rooms.vault.KeyFile.create(self.key_file)
-            )
+            make = rooms.vault.KeyFile if there or not new else rooms.vault.KeyFile.create
+            return make(self.key_file)
         if self.keyring:
             return rooms.vault.Keyring()
         return _passphrase(self.passphrase_file, confirm=new)
@@ -210,17 +206,16 @@ def list_(where: str = VAULT, *, lock: LockOptions, saying: SayingOptions) -> in
         }
         for entry in opened.entries()
     ]
-    if saying.as_json:
-        return _answer(opened, "", saying, entries=entries)
-    out, held = console(), "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
-    out.print(f"Vault {opened.id}, locked by {KINDS[opened.lock_kind]}: {held}")
-    if entries:
-        table = listing("name", "kind", "id", "bytes", right=("bytes",))
-        for entry in entries:
-            name, kind = printable(str(entry["name"])), str(entry["kind"])
-            table.add_row(name, kind, str(entry["id"] or ""), f"{entry['bytes']:,}")
-        out.print(table)
-    return 0
+    held = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+    table = listing("name", "kind", "id", "bytes", right=("bytes",))
+    for entry in entries:
+        name, kind = printable(str(entry["name"])), str(entry["kind"])
+        table.add_row(name, kind, str(entry["id"] or ""), f"{entry['bytes']:,}")
+    return saying.say(
+        {"vault": opened.id, "lock": opened.lock_kind, "entries": entries},
+        f"Vault {opened.id}, locked by {KINDS[opened.lock_kind]}: {held}",
+        *([table] if entries else []),
+    )
 
 
 @vault.command()

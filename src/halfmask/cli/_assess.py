@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks import AttackReport, EncodingTarget
     from halfmask.cli._console import Stages
-    from halfmask.encode import Codec
 
 #: The fewest rows of which half can be attacked.
 FEWEST = 200
@@ -125,7 +124,7 @@ def _halves(
     return np.sort(order[: n_rows // 2]), np.sort(order[n_rows // 2 :])
 
 
-def _of_codec(reading: Reading, table: str, codec: Codec, seed: int) -> EncodingTarget:
+def _of_codec(reading: Reading, table: str, codec: rooms.encode.Codec, seed: int) -> EncodingTarget:
     rows = reading.open(table, plan=codec.plan_).read()
     mine, others = _halves(rows.height, seed, in_order=False)
     return rooms.assess.attacks.EncodingTarget.of_codec(codec, rows[mine], population=rows[others])

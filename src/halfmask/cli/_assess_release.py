@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.assess.attacks import Shuffled
     from halfmask.claims import DataFile, Manifest, MaskedColumn, ReleasedColumn
-    from halfmask.data import Hierarchy
     from halfmask.microdata import Policy
 
 #: Kinds whose cells an attacker reads as numbers.
@@ -132,7 +130,7 @@ def _with_ranges(columns: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ...
 
 def _shuffled(
     table: str, folder: str, control: str | None, policy: str | None, reading: Reading
-) -> Shuffled:
+) -> rooms.assess.attacks.Shuffled:
     """Read the release and the tables, and refuse what doesn't belong together."""
     manifest = rooms.claims.read_manifest(Path(folder))
     stated = _STATED.get(manifest.kind, _stated_by_classes)(manifest)
@@ -215,7 +213,7 @@ def _released(folder: Path, stated: _Stated) -> pl.DataFrame:
     return rows
 
 
-def _hierarchies(policy: Policy, names: tuple[str, ...]) -> dict[str, Hierarchy]:
+def _hierarchies(policy: Policy, names: tuple[str, ...]) -> dict[str, rooms.data.Hierarchy]:
     """Return the trees of the policy, which an attacker may know; rules need none to be read."""
     schema = policy.schema()
     trees = {name: schema[name].hierarchy for name in names}

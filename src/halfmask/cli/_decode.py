@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.data import Source
     from halfmask.encode import SeriesCodec
-    from halfmask.masks import Mask
 
 
 @spreads_groups
@@ -88,7 +86,7 @@ def reverse(
     )
 
 
-def _masks(policy: str, released: str) -> Mapping[str, Mask]:
+def _masks(policy: str, released: str) -> Mapping[str, rooms.masks.Mask]:
     """Return the masks of the released table by a policy of tables or of a database."""
     if not rooms.data.is_database_url(released):
         return rooms.microdata.Policy.load(policy).masks
@@ -99,7 +97,7 @@ def _masks(policy: str, released: str) -> Mapping[str, Mask]:
     )
 
 
-def _opened(released: str, texts: Sequence[str]) -> Source:
+def _opened(released: str, texts: Sequence[str]) -> rooms.data.Source:
     """Open released rows; pseudonyms of digits alone are texts."""
     path = Path(released)
     if released != "-" and (path / "manifest.json").is_file():
@@ -232,7 +230,7 @@ class DecodingOptions:
             return None
         return "auto" if self.number is None else self.number
 
-    def open(self, encoded: str) -> Source:
+    def open(self, encoded: str) -> rooms.data.Source:
         """Open encoded rows, or predictions for them."""
         source = Reading(
             form=FormOptions(format=self.format, head=self.head),

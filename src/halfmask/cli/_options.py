@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rich.table import Table
     from typer.core import TyperGroup
 
-    from halfmask.engines import Engine
 
 REPORT = "report.html"
 
@@ -46,7 +45,7 @@ class EngineOptions:
         "that all of them see. spark://local[2] starts Spark on this machine."
     )
 
-    def connected(self) -> AbstractContextManager[Engine | None]:
+    def connected(self) -> AbstractContextManager[rooms.engines.Engine | None]:
         """Connect to the engine, and disconnect when the block ends."""
         if self.engine is None:
             return nullcontext()

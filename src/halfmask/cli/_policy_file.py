@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from halfmask.data import ReadOptions
     from halfmask.description import SinglingOut
-    from halfmask.microdata import MadePolicy
 
 #: How names of columns are given in one option.
 COLUMNS = "COLUMN,COLUMN,..."
@@ -67,7 +65,7 @@ class ChosenColumns:
         """Whether any of it was given."""
         return any(astuple(self))
 
-    def make(self, table: str, head: HeaderOptions, *, folder: Path) -> MadePolicy:
+    def make(self, table: str, head: HeaderOptions, *, folder: Path) -> rooms.microdata.MadePolicy:
         """Return the policy that follows for a table, which is read for it, to lie in a folder."""
         if table == "-":
             raise UsageError(
@@ -111,7 +109,7 @@ class ChosenColumns:
         return where
 
 
-def show_decisions(made: MadePolicy, where: Path, out: Console) -> None:
+def show_decisions(made: rooms.microdata.MadePolicy, where: Path, out: Console) -> None:
     """Show what becomes of columns that nobody named, and where the policy lies."""
     if made.decisions:
         out.print("\nColumns that no option names", style="bold")
@@ -188,7 +186,7 @@ _READING: Final = (
 )
 
 
-def with_reading(text: str, options: ReadOptions) -> str:
+def with_reading(text: str, options: rooms.data.ReadOptions) -> str:
     """Return a proposed policy with how the table was read, so that protect reads it alike."""
     import tomlkit  # noqa: PLC0415 - only where a policy is written
 

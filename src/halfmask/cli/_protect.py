@@ -25,7 +25,6 @@ from halfmask.cli._vault import PseudonymVault  # noqa: TC001 # typer reads the 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halfmask.data import Source
     from halfmask.microdata import Policy
 
 
@@ -299,7 +298,7 @@ def key_in(where: str | None) -> bytes | None:
     return key
 
 
-def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Source:
+def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> rooms.data.Source:
     """Open a table as the policy says, except for options of the command line."""
     try:
         options = replace(policy.read_options(), **overrides)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from halfmask.cli._options import SayingOptions
     from halfmask.cli._policy_file import PolicyFile
     from halfmask.cli._tables import HeaderOptions
-    from halfmask.databases import MaskedDatabase
-    from halfmask.vault import Vault
 
 
 def is_whole_database(table: str, head: HeaderOptions) -> bool:
@@ -51,7 +49,7 @@ def copy_database(
     target: str,
     report: str | None,
     key: bytes | None,
-    vault: Vault | None,
+    vault: rooms.vault.Vault | None,
     saying: SayingOptions,
     *,
     overwrite: bool,
@@ -69,7 +67,7 @@ def copy_database(
             overwrite=overwrite,
             progress=stages,
         )
-    copied: MaskedDatabase = release.facts
+    copied: rooms.databases.MaskedDatabase = release.facts
     return saying.say({"report": folder, **_as_dict(copied)}, lambda: _show(copied, folder))
 
 
@@ -89,7 +87,7 @@ def propose(source: str, policy: PolicyFile, *, as_json: bool) -> int:
     return 0
 
 
-def _as_dict(copied: MaskedDatabase) -> dict[str, object]:
+def _as_dict(copied: rooms.databases.MaskedDatabase) -> dict[str, object]:
     return {
         "tables": {it.name: {"rows": it.n_rows, "masked": it.n_masked} for it in copied.tables},
         "foreign_keys": copied.n_references,
@@ -97,7 +95,7 @@ def _as_dict(copied: MaskedDatabase) -> dict[str, object]:
     }
 
 
-def _show(copied: MaskedDatabase, folder: str) -> None:
+def _show(copied: rooms.databases.MaskedDatabase, folder: str) -> None:
     out = console()
     table = listing("table", "rows", "columns", "with masks")
     for it in copied.tables:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from halfmask._progress import Progress
-    from halfmask.hashing import FileHasher, HashedRows
-    from halfmask.trainer.client import TrainerClient
 
 
 #: What a stream of Arrow begins with: no table of texts does.
@@ -47,7 +45,7 @@ class WithHasher:
     hasher: str | None = option("--hasher NAME: The hasher's name in the vault.")
     lock: LockOptions
 
-    def unlocked(self) -> FileHasher | None:
+    def unlocked(self) -> rooms.hashing.FileHasher | None:
         """Return the given hasher, out of its vault; None if none was given."""
         if (self.vault is None) != (self.hasher is None):
             raise UsageError("--vault and --hasher go together.", hint="Give both, or none.")
@@ -64,14 +62,14 @@ class WithHasher:
 class Rows:
     """Rows to send, and how many, where that is known."""
 
-    batches: Iterable[HashedRows]
+    batches: Iterable[rooms.hashing.HashedRows]
     count: int | None
 
 
 @contextmanager
 def rows_of(
     source: str,
-    hasher: FileHasher | None,
+    hasher: rooms.hashing.FileHasher | None,
     reading: Reading,
     *,
     labelled: bool,
@@ -155,7 +153,7 @@ class ConnectionOptions:
         min=0,
     )
 
-    def connect(self, compression: CompressionName = "none") -> TrainerClient:
+    def connect(self, compression: CompressionName = "none") -> rooms.trainer.client.TrainerClient:
         """Return a client of the trainer."""
         own = (self.certificate, self.certificate_key)
         if self.certificate is None and self.certificate_key is not None:
@@ -310,7 +308,7 @@ def push(
     )
 
 
-def _learned_by(client: TrainerClient, model: str) -> dict[str, int] | None:
+def _learned_by(client: rooms.trainer.client.TrainerClient, model: str) -> dict[str, int] | None:
     """Return what became of all rows that the model was ever sent; None if it may not be read."""
     found = if_allowed(lambda: client.metrics(model, wait_seconds=_LEARNING_SECONDS))
     if found is None:

@@ -22,7 +22,6 @@ from halfmask.cli._remote import ConnectionOptions
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
-    from halfmask.trainer.client import RemoteModel
     from halfmask.trainer.store import Limits, Token, Tokens
 
 
@@ -156,7 +155,7 @@ def list_models(*, connection: ConnectionOptions, answer: AnswerOptions) -> int:
     return answer.say({"models": [_model_as_dict(each) for each in found]}, table)
 
 
-def _model_as_dict(of: RemoteModel) -> dict[str, object]:
+def _model_as_dict(of: rooms.trainer.client.RemoteModel) -> dict[str, object]:
     return {name: getattr(of, name) for name in ("name", "loss", "bits", "classes", "rows")}
 
 

@@ -15,9 +15,6 @@ from halfmask.cli._options import open_report
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.assess.attacks import Finding
-    from halfmask.assess.risk import ReleasedColumnsRisk
-    from halfmask.assess.utility import ModelUtility
     from halfmask.microdata.evaluation import ClassFacts, ReleaseUtility
     from halfmask.microdata.masked import MaskFacts
     from halfmask.microdata.synthetic import SynthesisFacts
@@ -52,7 +49,7 @@ def warnings_of_masked(release: Release[MaskFacts]) -> list[str]:
     return [] if found is None or found.warning is None else [found.warning]
 
 
-def _arms(finding: Finding) -> tuple[str, ...]:
+def _arms(finding: rooms.assess.attacks.Finding) -> tuple[str, ...]:
     """Return the success on the release and on raw rows, on other people, and of a guess."""
     found, raw = rooms.assess.masking.arms(finding), finding.positive_control
     shares = (
@@ -151,7 +148,7 @@ def _lost(release: Release[ClassFacts]) -> str:
     return ", ".join(losses)
 
 
-def _change(model: ModelUtility, change: float) -> str:
+def _change(model: rooms.assess.utility.ModelUtility, change: float) -> str:
     return f"{change:+.3f}" if model.task == "regression" else f"{100 * change:+.1f} points"
 
 
@@ -189,7 +186,7 @@ def _show_risk(release: Release[ClassFacts], screen: Console) -> None:
     screen.print(table)
 
 
-def _show_columns(risk: ReleasedColumnsRisk, screen: Console) -> None:
+def _show_columns(risk: rooms.assess.risk.ReleasedColumnsRisk, screen: Console) -> None:
     """Show what is known of people by columns that are in no class, and warn of the worst."""
     screen.print("\nRisk for an attacker who knows other columns", style="bold")
     under = f"in classes under k = {risk.k}"
@@ -254,7 +251,7 @@ def _show_accuracy(release: Release[ClassFacts], screen: Console) -> None:
         screen.print(f"Warning: {printable(warning)}", style=WARNED, soft_wrap=True)
 
 
-def _score(model: ModelUtility, score: float | None) -> str:
+def _score(model: rooms.assess.utility.ModelUtility, score: float | None) -> str:
     if score is None:
         return "-"
     return f"{score:.3f}" if model.task == "regression" else f"{score:.1%}"

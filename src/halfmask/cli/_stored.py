@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from halfmask.cli._options import SayingOptions
     from halfmask.encode import Codec, EncodedFormat, EncodingReceipt, SeriesCodec
-    from halfmask.hashing import FileHasher, HasherSettings
     from halfmask.vault import Secret, Vault
 
 
@@ -327,7 +326,7 @@ class HashOptions:
         given = {name: value for name, value in found.items() if value is not None}
         return given if words is None else given | {"ngrams": _lengths(words, "--words")}
 
-    def settings(self) -> HasherSettings:
+    def settings(self) -> rooms.hashing.HasherSettings:
         """Return the settings of a hasher that is to be fitted."""
         try:
             return rooms.hashing.HasherSettings(**self.given())  # type: ignore[arg-type] # it says what doesn't fit
@@ -371,7 +370,7 @@ def hasher_secret(vault: Vault, name: str) -> Secret:
     return vault.secret(f"{HASHERS.entry(name)}/key")
 
 
-def unseal_hasher(vault: Vault, name: str) -> FileHasher:
+def unseal_hasher(vault: Vault, name: str) -> rooms.hashing.FileHasher:
     """Return the hasher of a name."""
     data = HASHERS.unseal(vault, name)
     return rooms.hashing.FileHasher.from_bytes(

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.data import ReadOptions, Schema, Source
-    from halfmask.encode import CodecPlan
-    from halfmask.hashing import TableReading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +164,7 @@ class Reading:
     columns: ColumnOptions = field(default_factory=ColumnOptions)
     called: str = "The table to read"
 
-    def open(self, table: str, *, plan: CodecPlan | None = None) -> Source:
+    def open(self, table: str, *, plan: rooms.encode.CodecPlan | None = None) -> Source:
         """Open a table; the cells of a text file become what they were for a codec's plan."""
         source = self._open(table, {})
         if plan is not None and table != "-":  # standard input was read to its end
@@ -178,7 +176,7 @@ class Reading:
         """Return the given options of a table."""
         return self.form.options(self.mark, fitted=fitted or {}, **self.columns.options())
 
-    def for_hashing(self, table: str) -> tuple[str | Source, TableReading]:
+    def for_hashing(self, table: str) -> tuple[str | Source, rooms.hashing.TableReading]:
         """Return what `halfmask.hashing` takes: a path, or standard input opened once."""
         leave_out = tuple(self.leave_out or ())
         if table == "-":

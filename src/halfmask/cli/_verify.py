@@ -19,10 +19,7 @@ from halfmask.cli._protect import opened_by
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.engines import Engine
     from halfmask.verifier import CheckedRelease
-    from halfmask.verifier.checks import HierarchyFiles
-    from halfmask.verifier.events import Check
 
 
 COUNTED = {
@@ -87,7 +84,7 @@ def _show_lines(found: CheckedRelease, out: Console) -> None:
     out.print(f"\n{_ending(found)}", style=style, soft_wrap=True)
 
 
-def _show_claim(claim: Check, out: Console) -> None:
+def _show_claim(claim: rooms.verifier.events.Check, out: Console) -> None:
     # What couldn't be counted gets no tick.
     counted = claim.counted != "nothing"
     sign = mark(claim.holds, out) if counted or not claim.holds else "?"
@@ -159,10 +156,10 @@ class OwnersFiles:
         "texts mean missing. For --population it also builds the hierarchies, by files or rules."
     )
 
-    def verified(self, folder: str | Path, engine: Engine | None) -> CheckedRelease:
+    def verified(self, folder: str | Path, engine: rooms.engines.Engine | None) -> CheckedRelease:
         """Verify a release against them."""
         people: object = self.population
-        trees: HierarchyFiles | None = self.hierarchies
+        trees: rooms.verifier.checks.HierarchyFiles | None = self.hierarchies
         if self.population is not None and self.policy is not None:
             policy = rooms.microdata.Policy.load(self.policy)  # as halfmask protect reads them
             people, trees = rooms.microdata.read_population(self.population, policy)

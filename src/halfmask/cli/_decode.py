@@ -224,12 +224,6 @@ class DecodingOptions:
                 hint="SeriesCodec.decode_forecasts decodes forecasts behind later rows.",
             )
 
-    def which(self) -> int | Literal["auto"] | None:
-        """Return the number of the file whose order rows have; None leaves them in theirs."""
-        if self.unordered:
-            return None
-        return "auto" if self.number is None else self.number
-
     def open(self, encoded: str) -> rooms.data.Source:
         """Open encoded rows, or predictions for them."""
         source = Reading(
@@ -278,12 +272,13 @@ def decode(
     write = rooms.encode.decode_file
     if predictions:
         write = partial(rooms.encode.decode_predictions_file, columns=decoding.column)
+    number: int | Literal["auto"] = "auto" if decoding.number is None else decoding.number
     with saying.stages() as stages:
         done = write(
             fitted,
             decoding.open(encoded),
             out,
-            number=decoding.which(),
+            number=None if decoding.unordered else number,
             rows=decoding.expect_rows,
             overwrite=overwrite,
             progress=stages,

@@ -18,8 +18,6 @@ from halfmask.cli._protect_database import is_whole_database, propose
 from halfmask.cli._tables import FormOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console
     from rich.text import Text
 
@@ -64,10 +62,13 @@ def describe_events(
     Edit the policy, then give it to halfmask events run. Fields without a rule are dropped.
     """
     policy.check(as_json=saying.as_json)
-    _check_release(release)
+    if release is not None and not (release.isprintable() and 0 < len(release) <= LONGEST_RELEASE):
+        raise UsageError("--release wants a word of letters that can be shown.")
     check_apart(policy.out or "-", where)
     with compilation_announced(console(stderr=True)):
-        found = rooms.events.description.describe_events(_event_lines(where), max_events=rows)
+        chunks = rooms.events.streams.open_source(where).chunks(None, threading.Event())
+        lines = (chunk.data for chunk in chunks if not chunk.oversized)
+        found = rooms.events.description.describe_events(lines, max_events=rows)
     if policy.out is not None:
         policy.write(found.policy_toml(release=release))
     if saying.as_json:
@@ -79,19 +80,6 @@ def describe_events(
         then = f"{edit}, then halfmask events run."
         _show_next(policy.out, screen, "field", "events describe INPUT", then)
     return 0
-
-
-def _check_release(release: str | None) -> None:
-    if release is None:
-        return
-    if not release.isprintable() or not 0 < len(release) <= LONGEST_RELEASE:
-        raise UsageError("--release wants a word of letters that can be shown.")
-
-
-def _event_lines(where: str) -> Iterator[bytes]:
-    for chunk in rooms.events.streams.open_source(where).chunks(None, threading.Event()):
-        if not chunk.oversized:
-            yield chunk.data
 
 
 def _show_events(found: EventsDescription, out: Console, *, verbose: bool) -> None:
@@ -285,7 +273,7 @@ def describe(
     """
     policy.check(as_json=saying.as_json)
     if is_whole_database(table, form.head):
-        return propose(table, policy, as_json=saying.as_json)
+        return propose(table, policy, saying)
     options = form.options(missing)
     found = rooms.description.describe(
         rooms.data.open_table(table, format=form.format, options=options), sample=sample

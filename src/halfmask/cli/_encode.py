@@ -38,7 +38,7 @@ from halfmask.cli._tables import Reading, schema_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halfmask.encode import Codec, Event, SeriesCodec
+    from halfmask.encode import Event, SeriesCodec
 
 
 #: A name, the first and the last moment.
@@ -301,7 +301,9 @@ def apply(
         if done.receipt is not None:
             seal_receipt(vault, place.codec, fitted, done.receipt)
     facts = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
-    codes = _codes(fitted)
+    # A learner must not take them for numbers.
+    of_codes = {it.token for it in fitted.plan_.codes}
+    codes = [token for token in fitted.plan_.tokens if token in of_codes]
     return saying.say(
         {**facts, "codes": codes},
         f"Encoded {some(done.rows, 'row')} with number {number}. Codec {printable(place.codec)} "
@@ -309,9 +311,3 @@ def apply(
         *([f"Codes of categories, not numbers: {', '.join(codes)}"] if codes else []),
         stderr=True,
     )
-
-
-def _codes(codec: Codec) -> list[str]:
-    """Return the columns that a learner must not take for numbers, in the order of those sent."""
-    codes = {it.token for it in codec.plan_.codes}
-    return [token for token in codec.plan_.tokens if token in codes]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from halfmask.cli import _rooms as rooms
-from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
@@ -71,20 +71,15 @@ def copy_database(
     return saying.say({"report": folder, **_as_dict(copied)}, lambda: _show(copied, folder))
 
 
-def propose(source: str, policy: PolicyFile, *, as_json: bool) -> int:
+def propose(source: str, policy: PolicyFile, saying: SayingOptions) -> int:
     """Write a policy that names each table and column of a database."""
     text = rooms.databases.propose_database_policy(source)
-    if policy.out is None and not as_json:
-        for line in text.splitlines():
-            console().print(printable(line), markup=False, highlight=False, soft_wrap=True)
-        return 0
-    if policy.out is not None:
+    told = [f"The policy is in {printable(str(policy.out))}: edit it."]
+    if policy.out is None:
+        told = list(map(printable, text.splitlines()))
+    else:
         policy.write(text)
-    if as_json:
-        say_json({"ok": True, "policy": policy.out, "text": text})
-    elif policy.out != "-":
-        console().print(f"The policy is in {printable(str(policy.out))}: edit it.", soft_wrap=True)
-    return 0
+    return saying.say({"policy": policy.out, "text": text}, *(told if policy.out != "-" else ()))
 
 
 def _as_dict(copied: rooms.databases.MaskedDatabase) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from halfmask.cli._option_groups import argument, flag, option, required, spread
 from halfmask.cli._options import SayingOptions
 from halfmask.cli._stored import unseal_hasher
 from halfmask.cli._tables import Reading
-from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._vault import LockOptions, read_secret  # typer reads it
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -226,10 +225,7 @@ def if_allowed(ask: Callable[[], Answer]) -> Answer | None:
 
 
 def _token(file: str) -> str:
-    if file == "-":
-        found = sys.stdin.buffer.read(_MOST_BYTES)
-    else:
-        found = rooms.vault.read_private_file(file, what="The token file", most=_MOST_BYTES)
+    found = read_secret(file, "The token file", _MOST_BYTES)
     try:
         return found.decode("ascii").strip()
     except UnicodeDecodeError:

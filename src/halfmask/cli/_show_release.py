@@ -129,14 +129,8 @@ def show_classes(release: Release[ClassFacts], screen: Console, *, verbose: bool
 
 
 def sum_up_classes(release: Release[ClassFacts], screen: Console) -> None:
-    """Show the three numbers that matter."""
-    screen.print(f"Lost      {_lost(release)}", soft_wrap=True)
-    screen.print(f"At risk   {_at_risk(release)}", soft_wrap=True)
-
-
-def _lost(release: Release[ClassFacts]) -> str:
-    """Return in a line what the release lost: detail, rows and accuracy."""
-    rows, model = release.rows, release.facts.utility.model
+    """Show what the release lost, and what attackers find who know little, and who know all."""
+    rows, model, risk = release.rows, release.facts.utility.model, release.facts.risk
     losses = [
         f"{percent(1 - release.facts.utility.detail.average)} of the detail",
         f"{rows['suppressed']:,} of {rows['in']:,} rows",
@@ -144,22 +138,23 @@ def _lost(release: Release[ClassFacts]) -> str:
     if model is not None:
         released, raw = (getattr(each, model.measure) for each in (model.released, model.raw))
         if released is not None and raw is not None:
-            losses.append(f"{model.measure.replace('r2', 'R2')} {_change(model, released - raw)}")
-    return ", ".join(losses)
-
-
-def _change(model: rooms.assess.utility.ModelUtility, change: float) -> str:
-    return f"{change:+.3f}" if model.task == "regression" else f"{100 * change:+.1f} points"
-
-
-def _at_risk(release: Release[ClassFacts]) -> str:
-    """Return in a line what attackers find who know little, and who know all."""
-    worst = percent(release.facts.risk.after.prosecutor.highest.value)
-    every = release.facts.risk.columns.every
-    columns = some(len(every.columns), "column")
-    return (
-        f"right row found: {worst} at worst; unique on all {columns}: {percent(every.share_unique)}"
+            change = released - raw
+            regression = model.task == "regression"
+            by = f"{change:+.3f}" if regression else f"{100 * change:+.1f} points"
+            losses.append(f"{model.measure.replace('r2', 'R2')} {by}")
+    screen.print(f"Lost      {', '.join(losses)}", soft_wrap=True)
+    worst, every = percent(risk.after.prosecutor.highest.value), risk.columns.every
+    screen.print(
+        f"At risk   right row found: {worst} at worst; unique on all "
+        f"{some(len(every.columns), 'column')}: {percent(every.share_unique)}",
+        soft_wrap=True,
     )
+
+
+def _score(model: rooms.assess.utility.ModelUtility, score: float | None) -> str:
+    if score is None:
+        return "-"
+    return f"{score:.3f}" if model.task == "regression" else f"{score:.1%}"
 
 
 def _show_risk(release: Release[ClassFacts], screen: Console) -> None:
@@ -249,12 +244,6 @@ def _show_accuracy(release: Release[ClassFacts], screen: Console) -> None:
     screen.print(table)
     for warning in model.warnings:
         screen.print(f"Warning: {printable(warning)}", style=WARNED, soft_wrap=True)
-
-
-def _score(model: rooms.assess.utility.ModelUtility, score: float | None) -> str:
-    if score is None:
-        return "-"
-    return f"{score:.3f}" if model.task == "regression" else f"{score:.1%}"
 
 
 REPORT = "report.html"

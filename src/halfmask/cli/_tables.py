@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
@@ -92,16 +92,11 @@ class ColumnOptions:
 
     def of(self, names: Collection[str]) -> ColumnOptions:
         """Return what is given for some columns."""
-        kept = {
-            each.name: [it for it in getattr(self, each.name) or () if _column(it) in names] or None
-            for each in fields(self)
+        kept = {  # COLUMN=VALUE, or a column alone
+            name: [it for it in given or () if (it.rpartition("=")[0] or it) in names] or None
+            for name, given in asdict(self).items()
         }
         return ColumnOptions(**kept)
-
-
-def _column(given: str) -> str:
-    """Return the column of ``COLUMN=VALUE``, or of a column alone."""
-    return given.rpartition("=")[0] or given
 
 
 def _pairs(

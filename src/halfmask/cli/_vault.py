@@ -140,7 +140,11 @@ class NewLockOptions:
 
 
 def _passphrase(file: str | None, *, confirm: bool) -> Passphrase:
-    words = _asked(confirm=confirm) if file is None else _read(file)
+    words = (
+        _asked(confirm=confirm)
+        if file is None
+        else read_secret(file, "The passphrase file", _MOST_BYTES)
+    )
     try:
         return rooms.vault.Passphrase(
             words.decode().rstrip("\r\n") if isinstance(words, bytes) else words
@@ -159,10 +163,11 @@ def _asked(*, confirm: bool) -> str:
     return str(given)
 
 
-def _read(file: str) -> bytes:
+def read_secret(file: str, what: str, most: int) -> bytes:
+    """Return what a private file or standard input holds."""
     if file == "-":
-        return sys.stdin.buffer.read(_MOST_BYTES)
-    return rooms.vault.read_private_file(file, what="The passphrase file", most=_MOST_BYTES)
+        return sys.stdin.buffer.read(most)
+    return rooms.vault.read_private_file(file, what=what, most=most)
 
 
 KINDS = {"passphrase": "a passphrase", "key-file": "a key file", "keyring": "the keyring"}

@@ -88,7 +88,8 @@ def _show_claim(claim: rooms.verifier.events.Check, out: Console) -> None:
     # What couldn't be counted gets no tick.
     counted = claim.counted != "nothing"
     sign = mark(claim.holds, out) if counted or not claim.holds else "?"
-    windows = "" if claim.windows is None else f" in {_many(claim.windows)}"
+    many = "1 window" if claim.windows == 1 else f"each of {claim.windows or 0:,} windows"
+    windows = "" if claim.windows is None else f" in {many}"
     least = "" if claim.least is None else f"; the fewest are {claim.least:,}"
     line = f"{sign} {claim.called}: {claim.guarantee}{windows}. {COUNTED[claim.counted]}{least}"
     out.print(printable(line), style=None if claim.holds else "red", soft_wrap=True)
@@ -96,10 +97,6 @@ def _show_claim(claim: rooms.verifier.events.Check, out: Console) -> None:
         out.print(f"  {printable(claim.problem)}", style="red", soft_wrap=True)
     if claim.unverified:
         out.print(f"  ? {printable(claim.unverified)}", soft_wrap=True)
-
-
-def _many(windows: int) -> str:
-    return "1 window" if windows == 1 else f"each of {windows:,} windows"
 
 
 def _ending(found: CheckedRelease) -> str:

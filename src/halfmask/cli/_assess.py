@@ -9,7 +9,7 @@ from halfmask._errors import DataError
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._assess_release import release
 from halfmask.cli._assess_risk import risk
-from halfmask.cli._claims import answer_findings, show_findings
+from halfmask.cli._claims import say_findings
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions, command_group
@@ -101,9 +101,7 @@ def encoding(
         else:
             target = _of_files(reading, table, str(encoded), how.seed, tuple(how.period or ()))
         found = _attacked(target, how, stages)
-    if not answer_findings(found, out, picture, as_json=saying.as_json):
-        show_findings(found, "encoded")
-    return 0
+    return say_findings(found, out, picture, "encoded", saying)
 
 
 def _halves(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import DataError, SchemaError
 from halfmask.cli import _rooms as rooms
-from halfmask.cli._claims import answer_findings, show_findings
+from halfmask.cli._claims import say_findings
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
@@ -61,9 +61,7 @@ def release(  # each is an option
         stages("verifying")
         target = _shuffled(table, folder, control, policy, reading)
         found = rooms.assess.attacks.attack_shuffled(target, random_state=seed, progress=stages)
-    if not answer_findings(found, out, picture, as_json=saying.as_json):
-        show_findings(found, "released")
-    return 0
+    return say_findings(found, out, picture, "released", saying)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halfmask.cli import _rooms as rooms
-from halfmask.cli._console import console, listing, mark, printable, say_json
+from halfmask.cli._console import console, listing, mark, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,23 +16,22 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from halfmask.assess.attacks import AttackReport, Finding
+    from halfmask.cli._options import SayingOptions
 
 
-def answer_findings(
-    found: AttackReport, out: str | None, picture: str | None, *, as_json: bool
-) -> bool:
-    """Write the files that are wanted, and the findings as JSON; return whether as JSON."""
+def say_findings(
+    found: AttackReport, out: str | None, picture: str | None, protected: str, saying: SayingOptions
+) -> int:
+    """Write the files that are wanted, and say what attacks found."""
     if out is not None:
         found.write(Path(out))
     if picture is not None:
         with rooms.data.atomic_file(Path(picture)) as file:
             file.write(found.to_svg().encode())
-    if as_json:
-        say_json({"ok": True, **found.to_dict()})
-    return as_json
+    return saying.say(found.to_dict(), lambda: _show_findings(found, protected))
 
 
-def show_findings(report: AttackReport, protected: str) -> None:
+def _show_findings(report: AttackReport, protected: str) -> None:
     """Show what attacks found; `protected` is the title of what was attacked, such as encoded."""
     table = listing("attack and measure", "raw", protected, "reference", "verdict")
     table.columns[0].overflow = "fold"

@@ -118,10 +118,8 @@ def protect(
         unused += (head.options(), show, where_run.engine, budget.ledger, budget.dataset)
         check_database_options(policy, folder or out, unused)
         key, vault = key_in(given.key_file), given.pseudonyms.open(policy or "")
-        target = folder or out or ""
-        return copy_database(
-            table, policy or "", target, report, key, vault, saying, overwrite=overwrite
-        )
+        urls = table, policy or "", folder or out or ""
+        return copy_database(*urls, report, key, vault, saying, overwrite=overwrite)
     if report is not None:
         raise UsageError("--report is for databases.", hint="The report is in OUT.")
     out = _out_of(out, folder)
@@ -199,9 +197,7 @@ def make_release(
     with kept, where_run.connected() as engine, saying.stages() as stages:
         given |= {"engine": engine, "ledger": ledger, "progress": stages}
         release = rooms.microdata.protect_to(opened, policy, out, overwrite=overwrite, **given)
-    say_release(
-        release, out, as_json=saying.as_json, verbose=saying.verbose, show=show, **(more or {})
-    )
+    say_release(release, out, saying, show=show, **(more or {}))
 
 
 def _check_masks_alone(inputs: ReleaseInputs, budget: ReleaseLedger) -> None:

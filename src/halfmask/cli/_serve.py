@@ -33,16 +33,16 @@ class ServingAddress:
     port: int = option(
         "--port N: The port to listen on; 0 takes a free one.", 8765, min=0, max=65_535
     )
-    tls_cert: str | None = option("--certificate FILE: The service's certificate, in PEM.")
-    tls_key: str | None = option("--certificate-key FILE: The certificate's private key, in PEM.")
-    client_ca: str | None = option(
+    certificate: str | None = option("--certificate FILE: The service's certificate, in PEM.")
+    key: str | None = option("--certificate-key FILE: The certificate's private key, in PEM.")
+    client_authority: str | None = option(
         "--authority FILE: Clients need a certificate of this authority, in addition to their "
         "token."
     )
 
     def address(self, port: int) -> str:
         """Return where it is, once it has a port."""
-        scheme = "http" if self.tls_cert is None else "https"
+        scheme = "http" if self.certificate is None else "https"
         return f"{scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
 
     @contextmanager
@@ -55,14 +55,7 @@ class ServingAddress:
             answer.say({"address": at, "port": port}, told)
 
         with _service_log():
-            yield {
-                "host": self.host,
-                "port": self.port,
-                "certificate": self.tls_cert,
-                "key": self.tls_key,
-                "client_authority": self.client_ca,
-                "started": started,
-            }
+            yield {**asdict(self), "started": started}
 
 
 @contextmanager
@@ -275,10 +268,9 @@ def create(
             valid_seconds=None if days is None else days * DAY,
         )
     if out is not None:
-        with rooms.vault.private_files.keeping("The file of the token"):
-            rooms.vault.private_files.write_private(
-                rooms.vault.private_files.absolute(out), text.encode() + b"\n"
-            )
+        files = rooms.vault.private_files
+        with files.keeping("The file of the token"):
+            files.write_private(files.absolute(out), text.encode() + b"\n")
     if answer.as_json:
         return answer.say({**_told(made), **({} if out else {"token": text})})
     sys.stdout.write(f"{made.id.hex() if out else text}\n")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import marked, percent, show_claims, show_legend, some
-from halfmask.cli._console import WARNED, console, listing, printable, say_json
-from halfmask.cli._options import open_report
+from halfmask.cli._console import WARNED, console, listing, printable
+from halfmask.cli._options import SayingOptions, open_report
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -326,14 +326,12 @@ _VIEWS = {
 
 
 def say_release(
-    release: Release[Any], out: str, *, as_json: bool, verbose: bool, show: bool, **more: object
+    release: Release[Any], out: str, saying: SayingOptions, *, show: bool, **more: object
 ) -> None:
     """Say what came of it, as JSON or for readers, and open the report if that is asked for."""
     view = _VIEWS.get(release.kind.name, _View())
-    if as_json:
-        say_json({"ok": True, **_as_dict(release, view, out), **more})
-    else:
-        _show(release, view, out, console(), verbose=verbose)
+    facts = {**_as_dict(release, view, out), **more}
+    saying.say(facts, lambda: _show(release, view, out, console(), verbose=saying.verbose))
     if show:
         open_report(out)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask._errors import ParameterError, VaultError
 from halfmask.cli import _rooms as rooms
@@ -111,10 +111,6 @@ def names_folder(out: str) -> bool:
     return out.endswith("/")
 
 
-class _Sealable(Protocol):
-    def to_bytes(self) -> bytes: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """A kind of thing that a vault keeps sealed, by name: how entries begin, and what makes one."""
@@ -131,7 +127,9 @@ class Stored:
         """Return whether the vault holds one of that name."""
         return self.entry(name) in vault.names()
 
-    def seal(self, vault: Vault, name: str, made: _Sealable) -> None:
+    def seal(
+        self, vault: Vault, name: str, made: Codec | SeriesCodec | rooms.hashing.FileHasher
+    ) -> None:
         """Seal one under a name that is free."""
         vault.seal(self.entry(name), made.to_bytes(), context=self.entry(name))
 

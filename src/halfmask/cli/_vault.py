@@ -329,10 +329,9 @@ def _opened(where: str, lock: LockOptions, *, verbose: bool) -> Vault:
 
 
 def _read_parts(paths: Sequence[str]) -> list[bytes]:
+    read = rooms.vault.read_private_file
     return [
-        rooms.vault.read_private_file(
-            path, what=f"Part number {place} of those given", most=PART_BYTES
-        )
+        read(path, what=f"Part number {place} of those given", most=PART_BYTES)
         for place, path in enumerate(paths, start=1)
     ]
 

@@ -49,11 +49,9 @@ def verify_events(
     Independent code checks every line, field and value. It needs no key. The exit code is 0 if
     everything holds, otherwise 1.
     """
-    expected = (
-        None
-        if policy is None
-        else rooms.events.report.guarantees_of(rooms.events.EventPolicy.load(policy))
-    )
+    expected = None
+    if policy is not None:
+        expected = rooms.events.report.guarantees_of(rooms.events.EventPolicy.load(policy))
     return answer_of_events(
         rooms.verifier.events.verify_release(where, required=expected), as_json=answer.as_json
     )

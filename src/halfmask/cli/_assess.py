@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from halfmask._errors import DataError
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._assess_release import release
 from halfmask.cli._assess_risk import risk
-from halfmask.cli._claims import answer_findings, show_findings
+from halfmask.cli._claims import say_findings
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions, command_group
@@ -18,12 +19,10 @@ from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.assess.attacks import AttackReport, EncodingTarget
     from halfmask.cli._console import Stages
-    from halfmask.encode import CodecPlan
 
 #: The fewest rows of which half can be attacked.
 FEWEST = 200
@@ -36,27 +35,12 @@ assess.command()(release)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodecOfVault:
-    """What is attacked in place of a file: what a codec would send."""
+class AttackOptions:
+    """What a codec would send, in place of a file, and how it is attacked and judged."""
 
     vault: str | None = option("--vault VAULT: The vault that holds the codec.")
     codec: str | None = option("--codec NAME: The codec's name in the vault.")
     lock: LockOptions
-
-    def check(self, encoded: str | None) -> None:
-        """Refuse all but one way to say what is to be attacked."""
-        if (encoded is None) == (self.codec is None) or (self.codec is None) != (
-            self.vault is None
-        ):
-            raise UsageError(
-                "Say what is to be attacked, in one way.",
-                hint="Give ENCODED, or --vault and --codec.",
-            )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttackOptions:
-    """How it is attacked, and judged."""
 
     known: int = option("--known ROWS: Number of rows that the attacker knows.", 50, min=1)
     period: list[int] | None = option(
@@ -71,7 +55,14 @@ class AttackOptions:
     seed: int = option("--seed N: The seed of the random draws.", 0, min=0)
 
     def check(self, encoded: str | None) -> None:
-        """Refuse options that would do nothing."""
+        """Refuse options that would do nothing, and all but one way to say what is attacked."""
+        if (encoded is None) == (self.codec is None) or (self.codec is None) != (
+            self.vault is None
+        ):
+            raise UsageError(
+                "Say what is to be attacked, in one way.",
+                hint="Give ENCODED, or --vault and --codec.",
+            )
         if self.period and encoded is None:
             raise UsageError(
                 "--period is for rows that left in the order of time.",
@@ -90,7 +81,6 @@ def encoding(
         None,
     ),
     *,
-    instead: CodecOfVault,
     how: AttackOptions,
     out: str | None = option("--out -o FILE: Write the results to this file, as JSON."),
     picture: str | None = option("--picture FILE: Draw the results in this file, as SVG."),
@@ -103,25 +93,15 @@ def encoding(
     people. Each attack also runs on the raw rows. If it doesn't break them, it proves nothing.
     Files are written only if you name them. The exit code is 0, whatever the attacks find.
     """
-    instead.check(encoded)
     how.check(encoded)
     with saying.stages() as stages:
-        if instead.codec is not None and instead.vault is not None:
-            vault = instead.lock.open(instead.vault)
-            codec = unseal_codec(vault, instead.codec)
-            found = _attacked(_of_codec(reading, table, codec, how.seed), how, stages)
+        if how.codec is not None and how.vault is not None:
+            vault = how.lock.open(how.vault)
+            target = _of_codec(reading, table, unseal_codec(vault, how.codec), how.seed)
         else:
             target = _of_files(reading, table, str(encoded), how.seed, tuple(how.period or ()))
-            found = _attacked(target, how, stages)
-    if not answer_findings(found, out, picture, as_json=saying.as_json):
-        show_findings(found, "encoded")
-    return 0
-
-
-def _read(reading: Reading, table: str, plan: CodecPlan | None) -> pl.DataFrame:
-    import polars as pl  # noqa: PLC0415 # half a second
-
-    return pl.concat(list(reading.open(table, plan=plan).batches()))
+        found = _attacked(target, how, stages)
+    return say_findings(found, out, picture, "encoded", saying)
 
 
 def _halves(
@@ -129,8 +109,6 @@ def _halves(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return which rows are attacked, and which an attacker knows similar people by."""
     import numpy as np  # noqa: PLC0415 # half a second
-
-    from halfmask._errors import DataError  # noqa: PLC0415 # the same
 
     if n_rows < FEWEST:
         raise DataError(
@@ -144,10 +122,8 @@ def _halves(
     return np.sort(order[: n_rows // 2]), np.sort(order[n_rows // 2 :])
 
 
-def _of_codec(reading: Reading, table: str, codec: object, seed: int) -> EncodingTarget:
-    if not isinstance(codec, rooms.encode.Codec):
-        raise UsageError("That codec is none of tables.")
-    rows = _read(reading, table, codec.plan_)
+def _of_codec(reading: Reading, table: str, codec: rooms.encode.Codec, seed: int) -> EncodingTarget:
+    rows = reading.open(table, plan=codec.plan_).read()
     mine, others = _halves(rows.height, seed, in_order=False)
     return rooms.assess.attacks.EncodingTarget.of_codec(codec, rows[mine], population=rows[others])
 
@@ -155,12 +131,8 @@ def _of_codec(reading: Reading, table: str, codec: object, seed: int) -> Encodin
 def _of_files(
     reading: Reading, table: str, encoded: str, seed: int, periods: tuple[int, ...]
 ) -> EncodingTarget:
-    from halfmask._errors import DataError  # noqa: PLC0415 # half a second
-
-    rows, sent = (
-        _read(reading, table, None),
-        _read(Reading(called="The encoded table"), encoded, None),
-    )
+    rows = reading.open(table).read()
+    sent = Reading(called="The encoded table").open(encoded).read()
     if rows.height != sent.height:
         raise DataError(
             f"TABLE has {rows.height} rows and ENCODED has {sent.height}.",
@@ -177,13 +149,10 @@ def _of_files(
 
 def _attacked(target: EncodingTarget, how: AttackOptions, stages: Stages) -> AttackReport:
     chosen, skipped = [], []
+    by_known_rows = rooms.assess.attacks.encodings.KnownPlaintext
     for name, make in rooms.assess.attacks.ATTACKS.items():
         if name.startswith("encodings/"):
-            each = (
-                rooms.assess.attacks.encodings.KnownPlaintext(known=how.known)
-                if make is rooms.assess.attacks.encodings.KnownPlaintext
-                else make()
-            )
+            each = by_known_rows(known=how.known) if make is by_known_rows else make()
             why = each.missing_inputs(target)
             if why:
                 skipped.append((name, why))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import DataError, SchemaError
 from halfmask.cli import _rooms as rooms
-from halfmask.cli._claims import answer_findings, show_findings
+from halfmask.cli._claims import say_findings
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.assess.attacks import Shuffled
     from halfmask.claims import DataFile, Manifest, MaskedColumn, ReleasedColumn
-    from halfmask.data import Hierarchy
     from halfmask.microdata import Policy
 
 #: Kinds whose cells an attacker reads as numbers.
@@ -63,9 +61,7 @@ def release(  # each is an option
         stages("verifying")
         target = _shuffled(table, folder, control, policy, reading)
         found = rooms.assess.attacks.attack_shuffled(target, random_state=seed, progress=stages)
-    if not answer_findings(found, out, picture, as_json=saying.as_json):
-        show_findings(found, "released")
-    return 0
+    return say_findings(found, out, picture, "released", saying)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +128,7 @@ def _with_ranges(columns: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ...
 
 def _shuffled(
     table: str, folder: str, control: str | None, policy: str | None, reading: Reading
-) -> Shuffled:
+) -> rooms.assess.attacks.Shuffled:
     """Read the release and the tables, and refuse what doesn't belong together."""
     manifest = rooms.claims.read_manifest(Path(folder))
     stated = _STATED.get(manifest.kind, _stated_by_classes)(manifest)
@@ -170,13 +166,9 @@ def _policy_of(where: str, stated: _Stated) -> Policy:
 
 
 def _read(table: str, policy: Policy | None, reading: Reading, called: str) -> pl.DataFrame:
-    import polars as pl  # noqa: PLC0415 # half a second
-
     if policy is None:
-        source = reading.open(table)
-    else:
-        source = rooms.data.open_table(table, options=policy.read_options(), called=called)
-    return pl.concat(list(source.batches()))
+        return reading.open(table).read()
+    return rooms.data.open_table(table, options=policy.read_options(), called=called).read()
 
 
 def _check_table(original: pl.DataFrame, stated: _Stated) -> None:
@@ -219,7 +211,7 @@ def _released(folder: Path, stated: _Stated) -> pl.DataFrame:
     return rows
 
 
-def _hierarchies(policy: Policy, names: tuple[str, ...]) -> dict[str, Hierarchy]:
+def _hierarchies(policy: Policy, names: tuple[str, ...]) -> dict[str, rooms.data.Hierarchy]:
     """Return the trees of the policy, which an attacker may know; rules need none to be read."""
     schema = policy.schema()
     trees = {name: schema[name].hierarchy for name in names}

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ColumnNotFoundError
 from halfmask.cli import _rooms as rooms
-from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import argument, items_of, option, required, spreads_groups
+from halfmask.cli._option_groups import (
+    argument,
+    as_number,
+    items_of,
+    option,
+    required,
+    spreads_groups,
+)
 from halfmask.cli._options import TABLE, SayingOptions, command_group
 from halfmask.cli._tables import Reading
 
@@ -98,7 +105,7 @@ class Declarations:
         for column, text in pairs(self.bounds, "--bounds COLUMN=LOW:HIGH"):
             low, colon, high = text.partition(":")
             try:
-                found[column] = (_number(low), _number(high))
+                found[column] = (as_number(low), as_number(high))
             except ValueError:
                 colon = ""
             if not colon:
@@ -139,13 +146,6 @@ def pairs(
             raise UsageError(f"{form.partition(' ')[0]} is given twice for {name!r}.")
         seen.add(name)
         yield name, value
-
-
-def _number(text: str) -> float:
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
 
 
 def _key(text: str, dtype: pl.DataType) -> Any:  # noqa: ANN401 # a key of any type
@@ -214,7 +214,7 @@ def set_(
             bounds=declared.declared_bounds(),
             keys=declared.declared_keys(source.dtypes),
         )
-    return _say(ledger, as_json=saying.as_json)
+    return _say(ledger, saying)
 
 
 @budget.command()
@@ -233,7 +233,7 @@ def show(
     ledger = rooms.dp.ledger.PrivacyLedger.open(vault, dataset=dataset)
     if out is not None:
         rooms.dp.ledger.release_ledger(ledger, out)
-    return _say(ledger, as_json=saying.as_json)
+    return _say(ledger, saying)
 
 
 @budget.command()
@@ -254,35 +254,35 @@ def allow(
     return saying.say({"analyst": analyst, "epsilon": allowed, "spent": spent}, told)
 
 
-def _say(ledger: PrivacyLedger, *, as_json: bool) -> int:
-    terms, charges, spent = ledger.terms, ledger.charges, ledger.spent
-    if as_json:
-        say_json(
+def _say(ledger: PrivacyLedger, saying: SayingOptions) -> int:
+    terms, charges = ledger.terms, ledger.charges
+    facts = {
+        "dataset": terms.dataset,
+        "epsilon": terms.epsilon,
+        "delta": terms.delta,
+        "unit": terms.unit.to_dict(),
+        "spent": ledger.spent,
+        "delta_spent": math.fsum(each.delta for each in charges),
+        "delta_left": ledger.delta_left,
+        "guarantee": terms.sentence(),
+        "charges": [
             {
-                "ok": True,
-                "dataset": terms.dataset,
-                "epsilon": terms.epsilon,
-                "delta": terms.delta,
-                "unit": terms.unit.to_dict(),
-                "spent": spent,
-                "delta_spent": math.fsum(each.delta for each in charges),
-                "delta_left": ledger.delta_left,
-                "guarantee": terms.sentence(),
-                "charges": [
-                    {
-                        "number": each.number,
-                        "purpose": each.purpose,
-                        "epsilon": each.epsilon_at(terms.delta),
-                        "delta": each.delta,
-                        "booked": each.booked,
-                        "analyst": each.analyst,
-                        "events": [event.to_json() for event in each.events],
-                    }
-                    for each in charges
-                ],
+                "number": each.number,
+                "purpose": each.purpose,
+                "epsilon": each.epsilon_at(terms.delta),
+                "delta": each.delta,
+                "booked": each.booked,
+                "analyst": each.analyst,
+                "events": [event.to_json() for event in each.events],
             }
-        )
-        return 0
+            for each in charges
+        ],
+    }
+    return saying.say(facts, lambda: _show(ledger))
+
+
+def _show(ledger: PrivacyLedger) -> None:
+    terms, charges, spent = ledger.terms, ledger.charges, ledger.spent
     out = console()
     out.print(printable(terms.sentence()), soft_wrap=True)
     out.print(f"Spent: epsilon {spent:.4g} of {terms.epsilon:g} in {len(charges):,} charges")
@@ -306,4 +306,3 @@ def _say(ledger: PrivacyLedger, *, as_json: bool) -> int:
             "cost at most the sum.",
             soft_wrap=True,
         )
-    return 0

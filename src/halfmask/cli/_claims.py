@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halfmask.cli import _rooms as rooms
-from halfmask.cli._console import console, listing, mark, printable, say_json
+from halfmask.cli._console import console, listing, mark, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,25 +16,22 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from halfmask.assess.attacks import AttackReport, Finding
-    from halfmask.verifier import CheckedClaim
-    from halfmask.verifier.tables import ClaimCheck
+    from halfmask.cli._options import SayingOptions
 
 
-def answer_findings(
-    found: AttackReport, out: str | None, picture: str | None, *, as_json: bool
-) -> bool:
-    """Write the files that are wanted, and the findings as JSON; return whether as JSON."""
+def say_findings(
+    found: AttackReport, out: str | None, picture: str | None, protected: str, saying: SayingOptions
+) -> int:
+    """Write the files that are wanted, and say what attacks found."""
     if out is not None:
         found.write(Path(out))
     if picture is not None:
         with rooms.data.atomic_file(Path(picture)) as file:
             file.write(found.to_svg().encode())
-    if as_json:
-        say_json({"ok": True, **found.to_dict()})
-    return as_json
+    return saying.say(found.to_dict(), lambda: _show_findings(found, protected))
 
 
-def show_findings(report: AttackReport, protected: str) -> None:
+def _show_findings(report: AttackReport, protected: str) -> None:
     """Show what attacks found; `protected` is the title of what was attacked, such as encoded."""
     table = listing("attack and measure", "raw", protected, "reference", "verdict")
     table.columns[0].overflow = "fold"
@@ -89,7 +86,7 @@ def _interval(finding: Finding) -> str:
     return f"{risk.value:.3f} [{risk.low:.3f}, {risk.high:.3f}]"
 
 
-def show_claims(claims: Sequence[CheckedClaim], out: Console) -> None:
+def show_claims(claims: Sequence[rooms.verifier.CheckedClaim], out: Console) -> None:
     """Show each claim with the level that was stated and the one that was counted on disk."""
     of_classes = [each for each in claims if isinstance(each, rooms.verifier.tables.ClaimCheck)]
     for each in claims:
@@ -101,7 +98,7 @@ def show_claims(claims: Sequence[CheckedClaim], out: Console) -> None:
         _show_levels(of_classes, out)
 
 
-def _show_levels(claims: Sequence[ClaimCheck], out: Console) -> None:
+def _show_levels(claims: Sequence[rooms.verifier.tables.ClaimCheck], out: Console) -> None:
     from rich.text import Text  # noqa: PLC0415 - --help needs none
 
     table = listing("", "guarantee", "claimed", "counted", "classes", right=("claimed", "counted"))
@@ -123,7 +120,7 @@ def _show_levels(claims: Sequence[ClaimCheck], out: Console) -> None:
             out.print(f"{mark(False, out)} {printable(each.sentence)}", style="red", soft_wrap=True)
 
 
-def marked(claim: CheckedClaim, out: Console) -> Text:
+def marked(claim: rooms.verifier.CheckedClaim, out: Console) -> Text:
     """Return the sign of a claim: it holds, it doesn't, or it wasn't checked."""
     from rich.text import Text  # noqa: PLC0415 - --help needs none
 
@@ -131,7 +128,7 @@ def marked(claim: CheckedClaim, out: Console) -> Text:
     return Text(mark(claim.holds, out) if claim.checked else "?", style=style)
 
 
-def claim_text(claim: ClaimCheck) -> str:
+def claim_text(claim: rooms.verifier.tables.ClaimCheck) -> str:
     """Return a guarantee in a few words: ``distinct-l-diversity of occupation, l = 3``."""
     stated = claim.stated
     about = "" if stated.column is None else f" of {stated.column}"
@@ -145,7 +142,7 @@ def level(number: float | None) -> str:
     return "-" if number is None else f"{number:.4g}" if number < 1000 else f"{number:,.0f}"
 
 
-def _counted(claim: ClaimCheck) -> str:
+def _counted(claim: rooms.verifier.tables.ClaimCheck) -> str:
     """Return the level that was counted; with missing cells as wildcards where that differs."""
     if claim.counted_wildcard in {claim.counted, None}:
         return level(claim.counted)

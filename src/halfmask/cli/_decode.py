@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.data import Source
     from halfmask.encode import SeriesCodec
-    from halfmask.masks import Mask
 
 
 @spreads_groups
@@ -88,7 +86,7 @@ def reverse(
     )
 
 
-def _masks(policy: str, released: str) -> Mapping[str, Mask]:
+def _masks(policy: str, released: str) -> Mapping[str, rooms.masks.Mask]:
     """Return the masks of the released table by a policy of tables or of a database."""
     if not rooms.data.is_database_url(released):
         return rooms.microdata.Policy.load(policy).masks
@@ -99,7 +97,7 @@ def _masks(policy: str, released: str) -> Mapping[str, Mask]:
     )
 
 
-def _opened(released: str, texts: Sequence[str]) -> Source:
+def _opened(released: str, texts: Sequence[str]) -> rooms.data.Source:
     """Open released rows; pseudonyms of digits alone are texts."""
     path = Path(released)
     if released != "-" and (path / "manifest.json").is_file():
@@ -213,14 +211,11 @@ class DecodingOptions:
             raise UsageError("--later is for time series.", hint="Give --number for a later file.")
         if not of_series:
             return
-        given = {
-            "--number": self.number is not None,
-            "--unordered": self.unordered,
-            "--column": bool(self.column),
-        }
-        for name in (name for name, there in given.items() if there):
+        number = self.number is not None
+        given = {"--number": number, "--unordered": self.unordered, "--column": bool(self.column)}
+        if any(given.values()):
             raise UsageError(
-                f"{name} isn't for time series.",
+                f"{next(name for name, there in given.items() if there)} isn't for time series.",
                 hint="Steps give the order, and columns keep the names that they were sent with.",
             )
         if self.later and self.predictions:
@@ -229,13 +224,7 @@ class DecodingOptions:
                 hint="SeriesCodec.decode_forecasts decodes forecasts behind later rows.",
             )
 
-    def which(self) -> int | Literal["auto"] | None:
-        """Return the number of the file whose order rows have; None leaves them in theirs."""
-        if self.unordered:
-            return None
-        return "auto" if self.number is None else self.number
-
-    def open(self, encoded: str) -> Source:
+    def open(self, encoded: str) -> rooms.data.Source:
         """Open encoded rows, or predictions for them."""
         source = Reading(
             form=FormOptions(format=self.format, head=self.head),
@@ -272,7 +261,7 @@ def decode(
     each step, in the encoded columns.
     """
     check_streams(encoded, out, place.lock, as_json=saying.as_json)
-    predictions, column = decoding.predictions, decoding.column
+    predictions = decoding.predictions
     vault = place.open()
     of_series = SERIES_CODECS.is_in(vault, place.codec)
     decoding.check(of_series=of_series)
@@ -280,17 +269,16 @@ def decode(
         codec = unseal_series_codec(vault, place.codec)
         return _decode_series(codec, encoded, out, decoding, saying, overwrite=overwrite)
     fitted = unseal_codec(vault, place.codec)
-    write = (
-        partial(rooms.encode.decode_predictions_file, columns=column)
-        if predictions
-        else rooms.encode.decode_file
-    )
+    write = rooms.encode.decode_file
+    if predictions:
+        write = partial(rooms.encode.decode_predictions_file, columns=decoding.column)
+    number: int | Literal["auto"] = "auto" if decoding.number is None else decoding.number
     with saying.stages() as stages:
         done = write(
             fitted,
             decoding.open(encoded),
             out,
-            number=decoding.which(),
+            number=None if decoding.unordered else number,
             rows=decoding.expect_rows,
             overwrite=overwrite,
             progress=stages,

@@ -18,8 +18,6 @@ from halfmask.cli._protect_database import is_whole_database, propose
 from halfmask.cli._tables import FormOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import Console
     from rich.text import Text
 
@@ -64,10 +62,13 @@ def describe_events(
     Edit the policy, then give it to halfmask events run. Fields without a rule are dropped.
     """
     policy.check(as_json=saying.as_json)
-    _check_release(release)
+    if release is not None and not (release.isprintable() and 0 < len(release) <= LONGEST_RELEASE):
+        raise UsageError("--release wants a word of letters that can be shown.")
     check_apart(policy.out or "-", where)
     with compilation_announced(console(stderr=True)):
-        found = rooms.events.description.describe_events(_event_lines(where), max_events=rows)
+        chunks = rooms.events.streams.open_source(where).chunks(None, threading.Event())
+        lines = (chunk.data for chunk in chunks if not chunk.oversized)
+        found = rooms.events.description.describe_events(lines, max_events=rows)
     if policy.out is not None:
         policy.write(found.policy_toml(release=release))
     if saying.as_json:
@@ -75,21 +76,10 @@ def describe_events(
     elif policy.out != "-":
         screen = console()
         _show_events(found, screen, verbose=saying.verbose)
-        _show_next_for_events(policy.out, screen, named=release is not None)
+        edit = "edit it" if release else "name its release, edit it"
+        then = f"{edit}, then halfmask events run."
+        _show_next(policy.out, screen, "field", "events describe INPUT", then)
     return 0
-
-
-def _check_release(release: str | None) -> None:
-    if release is None:
-        return
-    if not release.isprintable() or not 0 < len(release) <= LONGEST_RELEASE:
-        raise UsageError("--release wants a word of letters that can be shown.")
-
-
-def _event_lines(where: str) -> Iterator[bytes]:
-    for chunk in rooms.events.streams.open_source(where).chunks(None, threading.Event()):
-        if not chunk.oversized:
-            yield chunk.data
 
 
 def _show_events(found: EventsDescription, out: Console, *, verbose: bool) -> None:
@@ -102,9 +92,9 @@ def _show_events(found: EventsDescription, out: Console, *, verbose: bool) -> No
     for each in found.fields:
         table.add_row(
             printable(each.path),
-            _kind_of_field(each),
+            _sure(each, each.kind, KIND_STYLES.get(each.kind, "")),
             _rule_of_field(each),
-            _why_field(each, verbose=verbose),
+            printable(" ".join(each.reasons) if verbose else each.reasons[0]),
         )
     out.print(table)
     for role, path in found.stream.items():
@@ -120,13 +110,6 @@ def _show_events(found: EventsDescription, out: Console, *, verbose: bool) -> No
     show_sets(found.singling_out, out, title, of="paths", verbose=verbose)
 
 
-def _kind_of_field(proposal: FieldProposal) -> Text:
-    from rich.text import Text  # noqa: PLC0415 # --help needs none
-
-    doubt = "" if proposal.certain else " ?"
-    return Text(proposal.kind + doubt, style=KIND_STYLES.get(proposal.kind, ""))
-
-
 def _rule_of_field(proposal: FieldProposal) -> str:
     if proposal.rule is None:
         return "left out"
@@ -134,23 +117,22 @@ def _rule_of_field(proposal: FieldProposal) -> str:
     return " ".join([str(proposal.rule["do"]), *(str(it) for it in more if it)])
 
 
-def _why_field(proposal: FieldProposal, *, verbose: bool) -> str:
-    return printable(" ".join(proposal.reasons) if verbose else proposal.reasons[0])
+def _sure(proposal: Proposal | FieldProposal, word: str, style: str) -> Text:
+    """Return a word of a proposal, which a ? says to be a guess."""
+    from rich.text import Text  # noqa: PLC0415 # --help needs none
+
+    return Text(word + ("" if proposal.certain else " ?"), style=style)
 
 
-def _show_next_for_events(out: str | None, screen: Console, *, named: bool) -> None:
+def _show_next(out: str | None, screen: Console, what: str, command: str, then: str) -> None:
     screen.print(
-        "\nA ? is a guess on the careful side. A field that points at people may have been missed: "
-        "look at each."
+        f"\nA ? is a guess on the careful side. A {what} that points at people may have been "
+        "missed: look at each."
     )
     if out is None:
-        screen.print("Next: halfmask events describe INPUT --out policy.toml, and edit it.")
+        screen.print(f"Next: halfmask {command} --out policy.toml, and edit it.")
     else:
-        screen.print(
-            f"The policy is in {printable(out)}: {'' if named else 'name its release, '}edit it, "
-            "then halfmask events run.",
-            soft_wrap=True,
-        )
+        screen.print(f"The policy is in {printable(out)}: {then}", soft_wrap=True)
 
 
 ROLE_STYLES = {
@@ -252,7 +234,7 @@ def _shortened(text: str, most: int) -> str:
 def _show_each(found: Description, out: Console) -> None:
     """Show a column, and under it why: a cell of a table would break the reasons into bits."""
     for each in found.proposals:
-        out.print(_role(each, before=f"{printable(each.name)}: ", after=f", {each.kind}"))
+        out.print(f"{printable(each.name)}: ", _role(each), f", {each.kind}", sep="")
         evidence = each.evidence
         counted = (
             f"{some(int(evidence['distinct']), 'different value')}, "
@@ -262,12 +244,8 @@ def _show_each(found: Description, out: Console) -> None:
         out.print(f"  {printable(' '.join((*each.reasons, counted)))}", soft_wrap=True)
 
 
-def _role(proposal: Proposal, *, before: str = "", after: str = "") -> Text:
-    from rich.text import Text  # noqa: PLC0415 - --help needs none
-
-    doubt = "" if proposal.certain else " ?"
-    role = Text(proposal.role.replace("_", "-") + doubt, style=ROLE_STYLES[proposal.role])
-    return Text(before) + role + Text(after)
+def _role(proposal: Proposal) -> Text:
+    return _sure(proposal, proposal.role.replace("_", "-"), ROLE_STYLES[proposal.role])
 
 
 @spreads_groups
@@ -295,7 +273,7 @@ def describe(
     """
     policy.check(as_json=saying.as_json)
     if is_whole_database(table, form.head):
-        return propose(table, policy, as_json=saying.as_json)
+        return propose(table, policy, saying)
     options = form.options(missing)
     found = rooms.description.describe(
         rooms.data.open_table(table, format=form.format, options=options), sample=sample
@@ -307,25 +285,21 @@ def describe(
     elif policy.out != "-":
         screen = console()
         show_description(found, screen, verbose=saying.verbose)
-        _show_next(policy.out, screen)
+        then = "edit it, then halfmask protect TABLE POLICY OUT."
+        _show_next(policy.out, screen, "column", "describe TABLE", then)
+        if policy.out is not None:
+            screen.print("What each guarantee costs: halfmask explore TABLE POLICY.")
     return 0
 
 
 def _as_dict(found: Description) -> dict[str, object]:
+    names = ("rows", "rows_looked_at", "share_unique", "share_unique_unchanged")
+    proposed = ("name", "role", "kind", "certain")
     return {
-        "rows": found.rows,
-        "rows_looked_at": found.rows_looked_at,
-        "share_unique": found.share_unique,
-        "share_unique_unchanged": found.share_unique_unchanged,
+        **{name: getattr(found, name) for name in names},
         "columns": [
-            {
-                "name": each.name,
-                "role": each.role,
-                "kind": each.kind,
-                "certain": each.certain,
-                "reasons": list(each.reasons),
-                "evidence": dict(each.evidence),
-            }
+            {name: getattr(each, name) for name in proposed}
+            | {"reasons": list(each.reasons), "evidence": dict(each.evidence)}
             for each in found.proposals
         ],
         "singling_out": [
@@ -333,18 +307,3 @@ def _as_dict(found: Description) -> dict[str, object]:
             for each in found.singling_out
         ],
     }
-
-
-def _show_next(out: str | None, screen: Console) -> None:
-    screen.print(
-        "\nA ? is a guess on the careful side. A column that points at people may have been missed:"
-        " look at each."
-    )
-    if out is None:
-        screen.print("Next: halfmask describe TABLE --out policy.toml, and edit it.")
-    else:
-        screen.print(
-            f"The policy is in {printable(out)}: edit it, then halfmask protect TABLE POLICY OUT.",
-            soft_wrap=True,
-        )
-        screen.print("What each guarantee costs: halfmask explore TABLE POLICY.")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from halfmask._errors import ParameterError
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import some
-from halfmask.cli._console import console, printable
+from halfmask.cli._console import printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, items_of, option, required, spreads_groups
 from halfmask.cli._options import OVERWRITE, TABLE, EngineOptions, SayingOptions, command_group
@@ -26,11 +26,10 @@ from halfmask.cli._stored import (
     check_free,
     check_markers,
     check_streams,
-    claims_as_dict,
     encoded_format,
     names_folder,
+    say_claims,
     seal_receipt,
-    show_claims,
     unseal_codec,
     unseal_series_codec,
 )
@@ -39,7 +38,7 @@ from halfmask.cli._tables import Reading, schema_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halfmask.encode import Codec, Event, SeriesCodec
+    from halfmask.encode import Event, SeriesCodec
 
 
 #: A name, the first and the last moment.
@@ -54,18 +53,18 @@ class SeriesOptions:
 
     time: str = required("--time COLUMN: The column of times.")
     entity: str | None = option("--entity COLUMN: The column that names the series of a row.")
-    column: list[str] | None = option(
+    columns: list[str] | None = option(
         "--column COLUMN: A column of numbers to encode; may be given more than once. By default "
         "all other columns."
     )
     every: str | None = option(
         "--every STEP: The step, such as 15m, 1h, 1d or 1mo. By default the most frequent distance."
     )
-    period: list[str] | None = option(
+    periods: list[str] | None = option(
         "--period PERIOD: A cycle to remove: day, week, month, year, or a number of steps; may "
         "be given more than once. By default those of the calendar."
     )
-    event: list[str] | None = option(
+    events: list[str] | None = option(
         "--event NAME,FIRST,LAST: Times that others may know, such as "
         "fire,2023-08-01,2023-08-04. Their values become keyed noise; may be given more than "
         "once."
@@ -88,21 +87,14 @@ class SeriesOptions:
 
     def codec(self) -> SeriesCodec:
         """Return a codec of these settings, to be fitted."""
-        periods = None if self.period is None else [_whole(it) for it in self.period]
+        given = asdict(self) | {
+            "columns": self.columns or (),
+            "every": None if self.every is None else _whole(self.every),
+            "periods": None if self.periods is None else [_whole(it) for it in self.periods],
+        }
         try:
-            return rooms.encode.SeriesCodec(
-                time=self.time,
-                entity=self.entity,
-                columns=self.column or (),
-                every=None if self.every is None else _whole(self.every),
-                periods=periods,
-                events=[_event(it) for it in self.event or ()],
-                seal_beyond=self.seal_beyond,
-                missing=self.missing,
-                order=self.order,
-                blinding=self.blinding,
-                longest_gap=self.longest_gap,
-            )
+            given["events"] = [_event(it) for it in self.events or ()]
+            return rooms.encode.SeriesCodec(**given)
         except ParameterError as error:
             raise UsageError(error.what, hint=error.hint) from None
 
@@ -133,8 +125,12 @@ def fit_series(
         made.fit(rows)
         stages("sealing the codec")
         SERIES_CODECS.seal(vault, place.codec, made)
-    facts = {"vault": vault.id, "codec": place.codec, **_series_as_dict(made)}
-    return saying.say(facts, lambda: _show_series(made, verbose=saying.verbose))
+    count, plan = len(made.plan_.entities), made.plan_
+    head = f"Series: {count}. Columns of each: {len(plan.columns)}."
+    facts = {"series": count, **_series_names(made)}
+    return say_claims(
+        made, vault, place, facts, head, "What holds for forecasts that come home", saying
+    )
 
 
 @series.command("apply")
@@ -201,16 +197,6 @@ def _series_names(codec: SeriesCodec) -> dict[str, object]:
     return {"time": codec.time_name_, "entity": codec.entity_name_ or None, "columns": columns}
 
 
-def _series_as_dict(codec: SeriesCodec) -> dict[str, object]:
-    return {"series": len(codec.plan_.entities), **_series_names(codec), **claims_as_dict(codec)}
-
-
-def _show_series(codec: SeriesCodec, *, verbose: bool) -> None:
-    err, plan = console(stderr=True), codec.plan_
-    err.print(f"Series: {len(plan.entities)}. Columns of each: {len(plan.columns)}.", style="bold")
-    show_claims(codec, err, title="What holds for forecasts that come home", verbose=verbose)
-
-
 encode = command_group("encode", "Encode tables for training on an untrusted machine.")
 encode.add_typer(series)
 
@@ -253,8 +239,12 @@ def fit(
         )
         stages("sealing the codec")
         CODECS.seal(vault, place.codec, made)
-    facts = {"vault": vault.id, "codec": place.codec, **_as_dict(made)}
-    return saying.say(facts, lambda: _show(made, verbose=saying.verbose))
+    names, tokens = len(made.plan_.names), len(made.plan_.tokens)
+    facts = {"learner": made.learner, "features": names, "columns_sent": tokens}
+    head = f"{names} features are sent as {tokens} columns."
+    return say_claims(
+        made, vault, place, facts, head, "Whose predictions stay what they are", saying
+    )
 
 
 @encode.command()
@@ -294,11 +284,9 @@ def apply(
     wanted = encoded_format(out, out_format)
     vault = place.open()
     fitted = unseal_codec(vault, place.codec)
-    write = (
-        rooms.encode.encode_folder
-        if names_folder(out)
-        else partial(rooms.encode.encode_file, format=wanted)
-    )
+    write = rooms.encode.encode_folder
+    if not names_folder(out):
+        write = partial(rooms.encode.encode_file, format=wanted)
     with where.connected() as engine, saying.stages() as stages:
         done = write(
             fitted,
@@ -312,41 +300,14 @@ def apply(
         )
         if done.receipt is not None:
             seal_receipt(vault, place.codec, fitted, done.receipt)
-    counts = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
+    facts = {"rows": done.rows, "features": len(fitted.plan_.tokens), "number": number}
+    # A learner must not take them for numbers.
+    of_codes = {it.token for it in fitted.plan_.codes}
+    codes = [token for token in fitted.plan_.tokens if token in of_codes]
     return saying.say(
-        {**counts, "codes": _codes(fitted)},
-        lambda: _show_encoded(fitted, place.codec, done.rows, number),
+        {**facts, "codes": codes},
+        f"Encoded {some(done.rows, 'row')} with number {number}. Codec {printable(place.codec)} "
+        "and a receipt in the vault decode what comes back.",
+        *([f"Codes of categories, not numbers: {', '.join(codes)}"] if codes else []),
+        stderr=True,
     )
-
-
-def _show_encoded(codec: Codec, name: str, rows: int, number: int) -> None:
-    err = console(stderr=True)
-    err.print(
-        f"Encoded {some(rows, 'row')} with number {number}. Codec {printable(name)} and a "
-        "receipt in the vault decode what comes back.",
-        soft_wrap=True,
-    )
-    if _codes(codec):
-        names = ", ".join(_codes(codec))
-        err.print(f"Codes of categories, not numbers: {names}", soft_wrap=True)
-
-
-def _codes(codec: Codec) -> list[str]:
-    """Return the columns that a learner must not take for numbers, in the order of those sent."""
-    codes = {it.token for it in codec.plan_.codes}
-    return [token for token in codec.plan_.tokens if token in codes]
-
-
-def _as_dict(codec: Codec) -> dict[str, object]:
-    return {
-        "learner": codec.learner,
-        "features": len(codec.plan_.names),
-        "columns_sent": len(codec.plan_.tokens),
-        **claims_as_dict(codec),
-    }
-
-
-def _show(codec: Codec, *, verbose: bool) -> None:
-    err, plan = console(stderr=True), codec.plan_
-    err.print(f"{len(plan.names)} features are sent as {len(plan.tokens)} columns.", style="bold")
-    show_claims(codec, err, title="Whose predictions stay what they are", verbose=verbose)

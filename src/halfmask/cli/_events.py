@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import some
-from halfmask.cli._console import console, listing, printable
+from halfmask.cli._console import listing, printable
 from halfmask.cli._describe import describe_events
 from halfmask.cli._events_run import POLICY, StreamVault, check_apart, run
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import OVERWRITE, SayingOptions, command_group
 from halfmask.cli._stored import check_streams
-from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._vault import LockOptions  # typer reads it
 from halfmask.cli._verify import verify_events
-
-if TYPE_CHECKING:
-    from halfmask.events import Reversed
-    from halfmask.vault import Vault
 
 #: `halfmask.events.TableKind`, here again: importing that room costs half a second.
 KindWord: TypeAlias = Literal["recode", "recode-many", "shift", "scale", "names"]
@@ -27,16 +22,7 @@ KindWord: TypeAlias = Literal["recode", "recode-many", "shift", "scale", "names"
 table = command_group("table", "Store secret tables for event policies in a vault.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TablesVault:
-    """The vault of secret tables, and its lock."""
-
-    vault: str = required("--vault VAULT: The vault with the secret tables.")
-    lock: LockOptions
-
-    def open(self) -> Vault:
-        """Open the vault."""
-        return self.lock.open(self.vault)
+VAULT = required("--vault VAULT: The vault with the secret tables.")
 
 
 @table.command("set")
@@ -45,7 +31,8 @@ def set_(
     name: str = argument("NAME: The table's name in policies: table = NAME."),
     file: str = argument("FILE: The table, a TOML or CSV file by its ending."),
     *,
-    place: TablesVault,
+    vault: str = VAULT,
+    lock: LockOptions,
     kind: KindWord | None = option("--kind: The kind of a CSV table. A TOML file states it."),
     overwrite: bool = flag("--overwrite: Replace an existing table of this name."),
     saying: SayingOptions,
@@ -54,9 +41,9 @@ def set_(
 
     FILE stays where it is. Remove it, or protect it like the vault.
     """
-    vault = place.open()
+    opened = lock.open(vault)
     found = rooms.events.SecretTable.load(file, kind=kind)
-    found.seal(vault, rooms.events.table_entry(name), overwrite=overwrite)
+    found.seal(opened, rooms.events.table_entry(name), overwrite=overwrite)
     return saying.say(
         {"table": name, "kind": found.kind, "entries": len(found)},
         f"The vault holds the table {printable(name)}: {found.kind}, {len(found):,} entries.",
@@ -66,25 +53,20 @@ def set_(
 
 @table.command("list")
 @spreads_groups
-def list_(*, place: TablesVault, saying: SayingOptions) -> int:
+def list_(*, vault: str = VAULT, lock: LockOptions, saying: SayingOptions) -> int:
     """List the secret tables of a vault: names, kinds and numbers of entries."""
-    vault = place.open()
+    opened = lock.open(vault)
     before = rooms.events.table_entry("")
-    names = [name.removeprefix(before) for name in vault.names() if name.startswith(before)]
-    found = {
-        name: rooms.events.SecretTable.unseal(vault, rooms.events.table_entry(name))
-        for name in names
-    }
-    if saying.as_json:
-        tables = [
-            {"table": name, "kind": each.kind, "entries": len(each)} for name, each in found.items()
-        ]
-        return saying.say({"tables": tables})
+    names = [name.removeprefix(before) for name in opened.names() if name.startswith(before)]
+    load = rooms.events.SecretTable.unseal
+    found = {name: load(opened, f"{before}{name}") for name in names}
+    tables = [
+        {"table": name, "kind": each.kind, "entries": len(each)} for name, each in found.items()
+    ]
     shown = listing("table", "kind", "entries", right=("entries",))
     for name, each in found.items():
         shown.add_row(printable(name), each.kind, f"{len(each):,}")
-    console().print(shown)
-    return 0
+    return saying.say({"tables": tables}, shown)
 
 
 @spreads_groups
@@ -127,21 +109,16 @@ def reverse(
     finally:
         os.umask(before)
     turned, unknown = sum(done.values.values()), sum(done.unknown.values())
+    values, without = (
+        {str(rule): count for rule, count in each.items()} for each in (done.values, done.unknown)
+    )
+    facts = {"events": done.events, "rules": list(done.rules)}
     return saying.say(
-        _reversed(done),
+        {**facts, "values": values, "unknown": without},
         f"Turned back {some(turned, 'value')} of {some(done.events, 'event')}; "
         f"{unknown:,} aren't known to the vault.",
         stderr=True,
     )
-
-
-def _reversed(done: Reversed) -> dict[str, object]:
-    return {
-        "events": done.events,
-        "rules": list(done.rules),
-        "values": {str(rule): count for rule, count in done.values.items()},
-        "unknown": {str(rule): count for rule, count in done.unknown.items()},
-    }
 
 
 events = command_group("events", "Release a stream of nested events by a policy.")

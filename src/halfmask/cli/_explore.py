@@ -12,7 +12,7 @@ from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import some
 from halfmask.cli._console import WARNED, console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
-from halfmask.cli._option_groups import argument, flag, option, spreads_groups
+from halfmask.cli._option_groups import argument, as_number, flag, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
 from halfmask.cli._protect import KEY_FILE, POPULATION, key_in
 from halfmask.cli._vault import PseudonymVault
@@ -31,7 +31,7 @@ _VARY_HINT: Final = "Write, for example, --vary t=0.2,0.4 or --vary t-closeness.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridOptions:
-    """What is varied."""
+    """What is varied, what is measured, and by what points are compared."""
 
     k: str | None = option("--k K,K: Values of k, such as 2,5,10. By default 2,5,10,20,50.")
     vary: list[str] | None = option(
@@ -64,25 +64,6 @@ class GridOptions:
     )
     seed: int = option("--seed N: The seed of the random draws.", 0, min=0)
 
-    def given(self) -> dict[str, Any]:
-        """Return the arguments of `halfmask.explore`."""
-        return {
-            "k": _listed("--k", self.k, int),
-            "vary": dict(map(_varied, self.vary or ())) or None,
-            "methods": _listed("--methods", self.methods, str),
-            "recodings": _listed("--recodings", self.recodings, str),
-            "max_suppression": _listed("--suppression", self.suppression, float),
-            "max_points": self.max_points,
-            "rows": self.rows,
-            "search_seconds": self.search_seconds,
-            "random_state": self.seed,
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasureOptions:
-    """What is measured, and by what points are compared."""
-
     risk: str = option(
         "--risk NAME: The axis of risk: highest, average, journalist-highest, "
         "journalist-average, or all-columns.",
@@ -100,7 +81,15 @@ class MeasureOptions:
 
     def given(self) -> dict[str, Any]:
         """Return the arguments of `halfmask.explore`."""
-        return {"risk": self.risk, "utility": self.utility, "label_model": self.label_model}
+        kept = ("max_points", "rows", "search_seconds", "risk", "utility", "label_model")
+        return {name: getattr(self, name) for name in kept} | {
+            "k": _listed("--k", self.k, int),
+            "vary": dict(map(_varied, self.vary or ())) or None,
+            "methods": _listed("--methods", self.methods, str),
+            "recodings": _listed("--recodings", self.recodings, str),
+            "max_suppression": _listed("--suppression", self.suppression, float),
+            "random_state": self.seed,
+        }
 
 
 def _listed(option: str, text: str | None, kind: Callable[[str], Value]) -> list[Value] | None:
@@ -119,18 +108,10 @@ def _listed(option: str, text: str | None, kind: Callable[[str], Value]) -> list
 
 def _varied(text: str) -> tuple[str, list[float]]:
     name, _, values = text.partition("=")
-    found = _listed("--vary", values, _number) if values else None
+    found = _listed("--vary", values, as_number) if values else None
     if not name or found is None:
         raise UsageError("--vary must be a name, = and numbers.", hint=_VARY_HINT)
     return name.strip(), found
-
-
-def _number(text: str) -> float:
-    """Return a whole number as one: a policy's l is none otherwise."""
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
 
 
 #: Points that are shown unless more is asked for.
@@ -148,7 +129,6 @@ def explore(
     ),
     *,
     grid: GridOptions,
-    measured: MeasureOptions,
     population: str | None = POPULATION,
     key_file: str | None = KEY_FILE,
     pseudonyms: PseudonymVault,
@@ -175,7 +155,6 @@ def explore(
             table,
             wanted,
             **grid.given(),
-            **measured.given(),
             population=population,
             key=key,
             vault=vault,

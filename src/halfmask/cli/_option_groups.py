@@ -49,6 +49,14 @@ def items_of(text: str, what: str) -> tuple[str, ...]:
 _ASKED: Final = "asked"
 
 
+def as_number(text: str) -> float:
+    """Return a whole number as one: a policy's l is none otherwise."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
+
+
 def option(said: str, default: Any = None, **more: Any) -> Any:  # noqa: ANN401 # as dataclasses.field
     """Return an option, such as ``"--out -o FILE: Where it is written."``, as `--help` has it.
 

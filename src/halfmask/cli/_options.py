@@ -15,9 +15,9 @@ from halfmask.cli._console import Stages, compilation_announced, console, say_js
 from halfmask.cli._option_groups import argument, flag, option
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from typer.core import TyperGroup
 
-    from halfmask.engines import Engine
 
 REPORT = "report.html"
 
@@ -42,11 +42,10 @@ class EngineOptions:
     engine: str | None = option(
         "--engine ADDRESS: Where to run: local (the default), dask://HOST:PORT, "
         "dask+tls://HOST:PORT or spark://HOST:PORT. Workers read and write folders of Parquet "
-        "that all of them see. spark://local[2] starts Spark on this machine.",
-        show_default=False,
+        "that all of them see. spark://local[2] starts Spark on this machine."
     )
 
-    def connected(self) -> AbstractContextManager[Engine | None]:
+    def connected(self) -> AbstractContextManager[rooms.engines.Engine | None]:
         """Connect to the engine, and disconnect when the block ends."""
         if self.engine is None:
             return nullcontext()
@@ -83,21 +82,21 @@ class AnswerOptions:
     def say(
         self,
         facts: Mapping[str, object],
-        *told: str | Callable[[], None],
+        *told: str | Table | Callable[[], None],
         stderr: bool = False,
     ) -> int:
         """Say what came of a command, and return that it is done.
 
-        Programs read JSON, people sentences, or what functions show in addition.
+        Programs read JSON, people sentences and tables, or what functions show in addition.
         """
         if self.as_json:
             say_json({"ok": True, **facts})
             return 0
         for each in told:
-            if isinstance(each, str):
-                console(stderr=stderr).print(each, soft_wrap=True)
-            else:
+            if callable(each):
                 each()
+            else:
+                console(stderr=stderr).print(each, soft_wrap=isinstance(each, str))
         return 0
 
 

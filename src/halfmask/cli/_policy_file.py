@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from halfmask.data import ReadOptions
     from halfmask.description import SinglingOut
-    from halfmask.microdata import MadePolicy
 
 #: How names of columns are given in one option.
 COLUMNS = "COLUMN,COLUMN,..."
@@ -67,7 +65,7 @@ class ChosenColumns:
         """Whether any of it was given."""
         return any(astuple(self))
 
-    def make(self, table: str, head: HeaderOptions, *, folder: Path) -> MadePolicy:
+    def make(self, table: str, head: HeaderOptions, *, folder: Path) -> rooms.microdata.MadePolicy:
         """Return the policy that follows for a table, which is read for it, to lie in a folder."""
         if table == "-":
             raise UsageError(
@@ -111,7 +109,7 @@ class ChosenColumns:
         return where
 
 
-def show_decisions(made: MadePolicy, where: Path, out: Console) -> None:
+def show_decisions(made: rooms.microdata.MadePolicy, where: Path, out: Console) -> None:
     """Show what becomes of columns that nobody named, and where the policy lies."""
     if made.decisions:
         out.print("\nColumns that no option names", style="bold")
@@ -183,28 +181,22 @@ def _write(where: Path, content: bytes, *, overwrite: bool) -> None:
 
 #: The options of reading that a policy repeats, where one was given.
 _READING: Final = (
-    "missing",
-    "delimiter",
-    "encoding",
-    "header",
-    "skip_rows",
-    "comment",
-    "column_names",
-    "sheet",
-    "table",
+    *("missing", "delimiter", "encoding", "header", "skip_rows", "comment"),
+    *("column_names", "sheet", "table"),
 )
 
 
-def with_reading(text: str, options: ReadOptions) -> str:
+def with_reading(text: str, options: rooms.data.ReadOptions) -> str:
     """Return a proposed policy with how the table was read, so that protect reads it alike."""
     import tomlkit  # noqa: PLC0415 - only where a policy is written
 
     usual = type(options)()
-    section: dict[str, object] = {}
-    for key in _READING:
-        value = getattr(options, key)
-        if value != getattr(usual, key):
-            section[key] = list(value) if isinstance(value, tuple) else value
+    given = {key: getattr(options, key) for key in _READING}
+    section: dict[str, object] = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in given.items()
+        if value != getattr(usual, key)
+    }
     if not section:
         return text
     written = tomlkit.dumps({"input": section})

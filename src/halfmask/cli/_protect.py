@@ -17,11 +17,7 @@ from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
 from halfmask.cli._options import OPEN, OVERWRITE, TABLE, EngineOptions, SayingOptions
 from halfmask.cli._policy_file import ChosenColumns, PolicyFile, show_decisions
-from halfmask.cli._protect_database import (
-    check_database_options,
-    copy_database,
-    is_whole_database,
-)
+from halfmask.cli._protect_database import check_database_options, copy_database, is_whole_database
 from halfmask.cli._show_release import say_release
 from halfmask.cli._tables import HeaderOptions
 from halfmask.cli._vault import PseudonymVault  # noqa: TC001 # typer reads the type
@@ -29,7 +25,6 @@ from halfmask.cli._vault import PseudonymVault  # noqa: TC001 # typer reads the 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halfmask.data import Source
     from halfmask.microdata import Policy
 
 
@@ -41,13 +36,13 @@ FILE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".arrows", ".jsonl", ".gz"
 
 POPULATION = option(
     "--population PEOPLE: A table of the population that TABLE was drawn from, which "
-    "guarantees such as k-map need. The risk is then also counted in the population.",
+    "guarantees such as k-map need. The risk is then also counted in the population."
 )
 #: A longer file is refused unread; of others the message has the length.
 _MOST_BYTES = 1 << 20
 KEY_FILE = option(
     "--key-file FILE: A file of 32 secret bytes, of mode 0600, that fix the random order of "
-    "the released rows. By default halfmask draws random bytes and doesn't store them.",
+    "the released rows. By default halfmask draws random bytes and doesn't store them."
 )
 
 
@@ -58,14 +53,14 @@ class ReleaseInputs:
     persons: str | None = option(
         "--persons FILE: Where POLICY names the person: a file to write outside of OUT that says "
         "which rows are of one person. halfmask verify --persons FILE counts persons again. Keep "
-        "it private.",
+        "it private."
     )
     population: str | None = POPULATION
     key_file: str | None = KEY_FILE
     pseudonyms: PseudonymVault
     strict: bool = flag(
         "--strict: Fail if fewer than k rows share a combination of values in the columns that "
-        "are released unchanged. With masks alone: fail if an attack finds people again.",
+        "are released unchanged. With masks alone: fail if an attack finds people again."
     )
 
     def opened(self, *inputs: str) -> dict[str, Any]:
@@ -95,7 +90,7 @@ def protect(
     given: ReleaseInputs,
     report: str | None = option(
         "--report DIR: For a database: the folder to create for its manifest and report. By "
-        "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA.",
+        "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA."
     ),
     budget: ReleaseLedger,
     head: HeaderOptions,
@@ -123,10 +118,8 @@ def protect(
         unused += (head.options(), show, where_run.engine, budget.ledger, budget.dataset)
         check_database_options(policy, folder or out, unused)
         key, vault = key_in(given.key_file), given.pseudonyms.open(policy or "")
-        target = folder or out or ""
-        return copy_database(
-            table, policy or "", target, report, key, vault, saying, overwrite=overwrite
-        )
+        urls = table, policy or "", folder or out or ""
+        return copy_database(*urls, report, key, vault, saying, overwrite=overwrite)
     if report is not None:
         raise UsageError("--report is for databases.", hint="The report is in OUT.")
     out = _out_of(out, folder)
@@ -134,7 +127,7 @@ def protect(
     opened = given.opened(table, policy or "")
     wanted, more, kept = _wanted(table, policy, out, chosen, head, saying, overwrite=overwrite)
     if wanted.is_masks_alone:
-        _check_masks_alone(given.population, given.persons, budget.ledger)
+        _check_masks_alone(given, budget)
     make_release(
         table,
         wanted,
@@ -201,33 +194,22 @@ def make_release(
     """Make a release of any kind, and say what came of it."""
     ledger = budget.open(table, is_read_otherwise=bool(options))
     opened = opened_by(table, policy, options) if options else table
-    with (
-        kept,
-        where_run.connected() as engine,
-        saying.stages() as stages,
-    ):
+    with kept, where_run.connected() as engine, saying.stages() as stages:
         given |= {"engine": engine, "ledger": ledger, "progress": stages}
         release = rooms.microdata.protect_to(opened, policy, out, overwrite=overwrite, **given)
-    say_release(
-        release,
-        out,
-        as_json=saying.as_json,
-        verbose=saying.verbose,
-        show=show,
-        **(more or {}),
-    )
+    say_release(release, out, saying, show=show, **(more or {}))
 
 
-def _check_masks_alone(population: str | None, persons: str | None, ledger: str | None) -> None:
+def _check_masks_alone(inputs: ReleaseInputs, budget: ReleaseLedger) -> None:
     """Refuse options that are about classes or a budget: they would have no effect."""
-    if ledger is not None:
+    if budget.ledger is not None:
         raise UsageError(
             "--ledger is for a policy with epsilon, and POLICY has none.", hint="Leave it out."
         )
-    for given, name in ((population, "--population"), (persons, "--persons")):
-        if given is not None:
+    for name in ("population", "persons"):
+        if getattr(inputs, name) is not None:
             raise UsageError(
-                f"{name} is about classes, and POLICY has no [[guarantees]].",
+                f"--{name} is about classes, and POLICY has no [[guarantees]].",
                 hint="Leave it out, or add a guarantee.",
             )
 
@@ -236,8 +218,7 @@ def _out_of(argument: str | None, option: str | None) -> str:
     """Return the folder to make, which is named once."""
     if argument is not None and option is not None:
         raise UsageError(
-            "OUT is given twice.",
-            hint="Give --out without a POLICY, or POLICY and OUT without it.",
+            "OUT is given twice.", hint="Give --out without a POLICY, or POLICY and OUT without it."
         )
     out = option if argument is None else argument
     if out is None:
@@ -313,7 +294,7 @@ def key_in(where: str | None) -> bytes | None:
     return key
 
 
-def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> Source:
+def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> rooms.data.Source:
     """Open a table as the policy says, except for options of the command line."""
     try:
         options = replace(policy.read_options(), **overrides)

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from halfmask.cli import _rooms as rooms
-from halfmask.cli._console import console, listing, printable, say_json
+from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
     from halfmask.cli._options import SayingOptions
     from halfmask.cli._policy_file import PolicyFile
     from halfmask.cli._tables import HeaderOptions
-    from halfmask.databases import MaskedDatabase
-    from halfmask.vault import Vault
 
 
 def is_whole_database(table: str, head: HeaderOptions) -> bool:
@@ -51,7 +49,7 @@ def copy_database(
     target: str,
     report: str | None,
     key: bytes | None,
-    vault: Vault | None,
+    vault: rooms.vault.Vault | None,
     saying: SayingOptions,
     *,
     overwrite: bool,
@@ -69,27 +67,22 @@ def copy_database(
             overwrite=overwrite,
             progress=stages,
         )
-    copied: MaskedDatabase = release.facts
+    copied: rooms.databases.MaskedDatabase = release.facts
     return saying.say({"report": folder, **_as_dict(copied)}, lambda: _show(copied, folder))
 
 
-def propose(source: str, policy: PolicyFile, *, as_json: bool) -> int:
+def propose(source: str, policy: PolicyFile, saying: SayingOptions) -> int:
     """Write a policy that names each table and column of a database."""
     text = rooms.databases.propose_database_policy(source)
-    if policy.out is None and not as_json:
-        for line in text.splitlines():
-            console().print(printable(line), markup=False, highlight=False, soft_wrap=True)
-        return 0
-    if policy.out is not None:
+    told = [f"The policy is in {printable(str(policy.out))}: edit it."]
+    if policy.out is None:
+        told = list(map(printable, text.splitlines()))
+    else:
         policy.write(text)
-    if as_json:
-        say_json({"ok": True, "policy": policy.out, "text": text})
-    elif policy.out != "-":
-        console().print(f"The policy is in {printable(str(policy.out))}: edit it.", soft_wrap=True)
-    return 0
+    return saying.say({"policy": policy.out, "text": text}, *(told if policy.out != "-" else ()))
 
 
-def _as_dict(copied: MaskedDatabase) -> dict[str, object]:
+def _as_dict(copied: rooms.databases.MaskedDatabase) -> dict[str, object]:
     return {
         "tables": {it.name: {"rows": it.n_rows, "masked": it.n_masked} for it in copied.tables},
         "foreign_keys": copied.n_references,
@@ -97,7 +90,7 @@ def _as_dict(copied: MaskedDatabase) -> dict[str, object]:
     }
 
 
-def _show(copied: MaskedDatabase, folder: str) -> None:
+def _show(copied: rooms.databases.MaskedDatabase, folder: str) -> None:
     out = console()
     table = listing("table", "rows", "columns", "with masks")
     for it in copied.tables:

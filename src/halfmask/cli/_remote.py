@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from halfmask.cli._option_groups import argument, flag, option, required, spread
 from halfmask.cli._options import SayingOptions
 from halfmask.cli._stored import unseal_hasher
 from halfmask.cli._tables import Reading
-from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
+from halfmask.cli._vault import LockOptions, read_secret  # typer reads it
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from halfmask._progress import Progress
-    from halfmask.hashing import FileHasher, HashedRows
-    from halfmask.trainer.client import TrainerClient
 
 
 #: What a stream of Arrow begins with: no table of texts does.
@@ -47,7 +44,7 @@ class WithHasher:
     hasher: str | None = option("--hasher NAME: The hasher's name in the vault.")
     lock: LockOptions
 
-    def unlocked(self) -> FileHasher | None:
+    def unlocked(self) -> rooms.hashing.FileHasher | None:
         """Return the given hasher, out of its vault; None if none was given."""
         if (self.vault is None) != (self.hasher is None):
             raise UsageError("--vault and --hasher go together.", hint="Give both, or none.")
@@ -64,14 +61,14 @@ class WithHasher:
 class Rows:
     """Rows to send, and how many, where that is known."""
 
-    batches: Iterable[HashedRows]
+    batches: Iterable[rooms.hashing.HashedRows]
     count: int | None
 
 
 @contextmanager
 def rows_of(
     source: str,
-    hasher: FileHasher | None,
+    hasher: rooms.hashing.FileHasher | None,
     reading: Reading,
     *,
     labelled: bool,
@@ -155,7 +152,7 @@ class ConnectionOptions:
         min=0,
     )
 
-    def connect(self, compression: CompressionName = "none") -> TrainerClient:
+    def connect(self, compression: CompressionName = "none") -> rooms.trainer.client.TrainerClient:
         """Return a client of the trainer."""
         own = (self.certificate, self.certificate_key)
         if self.certificate is None and self.certificate_key is not None:
@@ -191,8 +188,7 @@ class TrainerOptions(ConnectionOptions):
     )
     journal: str | None = option(
         "--journal FILE: The file that lists completed batches. The default is a file next to "
-        "the rows or answers.",
-        show_default=False,
+        "the rows or answers."
     )
     compression: CompressionName = option(
         "--compression: Compression of the rows that are sent.", "none"
@@ -213,11 +209,9 @@ class TrainerOptions(ConnectionOptions):
         """
         if self.journal is not None or beside == "-":
             return None if self.journal is None else Path(self.journal)
-        path, name = (
-            Path(beside),
-            rooms.trainer.client.content_key.work_name(work, self.url, self.model, *more),
-        )
-        return path.parent / f".{path.name}.{work}-{name[:12]}"
+        work_name = rooms.trainer.client.content_key.work_name
+        name = work_name(work, self.url, self.model, *more)[:12]
+        return Path(beside).parent / f".{Path(beside).name}.{work}-{name}"
 
 
 def if_allowed(ask: Callable[[], Answer]) -> Answer | None:
@@ -231,10 +225,7 @@ def if_allowed(ask: Callable[[], Answer]) -> Answer | None:
 
 
 def _token(file: str) -> str:
-    if file == "-":
-        found = sys.stdin.buffer.read(_MOST_BYTES)
-    else:
-        found = rooms.vault.read_private_file(file, what="The token file", most=_MOST_BYTES)
+    found = read_secret(file, "The token file", _MOST_BYTES)
     try:
         return found.decode("ascii").strip()
     except UnicodeDecodeError:
@@ -313,7 +304,7 @@ def push(
     )
 
 
-def _learned_by(client: TrainerClient, model: str) -> dict[str, int] | None:
+def _learned_by(client: rooms.trainer.client.TrainerClient, model: str) -> dict[str, int] | None:
     """Return what became of all rows that the model was ever sent; None if it may not be read."""
     found = if_allowed(lambda: client.metrics(model, wait_seconds=_LEARNING_SECONDS))
     if found is None:

@@ -2,7 +2,7 @@
 
 `--help` needs none of them, and polars or numba take half a second or more.
 """
-# ruff: noqa: F401 # the imports are for mypy
+# ruff: noqa: F401, PLC0414 # the imports are for mypy, which wants names twice that others take
 
 from __future__ import annotations
 
@@ -31,23 +31,21 @@ if TYPE_CHECKING:
     import halfmask.vault.private_files
     import halfmask.verifier.events
     import halfmask.verifier.tables.part
-    from halfmask import (
-        assess,
-        claims,
-        data,
-        databases,
-        description,
-        dp,
-        encode,
-        engines,
-        events,
-        hashing,
-        masks,
-        microdata,
-        trainer,
-        vault,
-        verifier,
-    )
+    from halfmask import assess as assess
+    from halfmask import claims as claims
+    from halfmask import data as data
+    from halfmask import databases as databases
+    from halfmask import description as description
+    from halfmask import dp as dp
+    from halfmask import encode as encode
+    from halfmask import engines as engines
+    from halfmask import events as events
+    from halfmask import hashing as hashing
+    from halfmask import masks as masks
+    from halfmask import microdata as microdata
+    from halfmask import trainer as trainer
+    from halfmask import vault as vault
+    from halfmask import verifier as verifier
 else:
 
     class _Room:

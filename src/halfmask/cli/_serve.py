@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -15,14 +15,13 @@ from typer.core import TyperGroup
 
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._budget import LedgerOptions, pairs
-from halfmask.cli._console import console, listing, printable
+from halfmask.cli._console import listing, printable
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import TABLE, AnswerOptions, SayingOptions, command_group
 from halfmask.cli._remote import ConnectionOptions
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
-    from halfmask.trainer.client import RemoteModel
     from halfmask.trainer.store import Limits, Token, Tokens
 
 
@@ -34,16 +33,16 @@ class ServingAddress:
     port: int = option(
         "--port N: The port to listen on; 0 takes a free one.", 8765, min=0, max=65_535
     )
-    tls_cert: str | None = option("--certificate FILE: The service's certificate, in PEM.")
-    tls_key: str | None = option("--certificate-key FILE: The certificate's private key, in PEM.")
-    client_ca: str | None = option(
+    certificate: str | None = option("--certificate FILE: The service's certificate, in PEM.")
+    key: str | None = option("--certificate-key FILE: The certificate's private key, in PEM.")
+    client_authority: str | None = option(
         "--authority FILE: Clients need a certificate of this authority, in addition to their "
         "token."
     )
 
     def address(self, port: int) -> str:
         """Return where it is, once it has a port."""
-        scheme = "http" if self.tls_cert is None else "https"
+        scheme = "http" if self.certificate is None else "https"
         return f"{scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
 
     @contextmanager
@@ -56,14 +55,7 @@ class ServingAddress:
             answer.say({"address": at, "port": port}, told)
 
         with _service_log():
-            yield {
-                "host": self.host,
-                "port": self.port,
-                "certificate": self.tls_cert,
-                "key": self.tls_key,
-                "client_authority": self.client_ca,
-                "started": started,
-            }
+            yield {**asdict(self), "started": started}
 
 
 @contextmanager
@@ -149,17 +141,14 @@ def list_models(*, connection: ConnectionOptions, answer: AnswerOptions) -> int:
     """List the models that the token can access. It needs the scope read."""
     with connection.connect() as client:
         found = client.models()
-    if answer.as_json:
-        return answer.say({"models": [_model_as_dict(each) for each in found]})
     table = listing("model", "loss", "bits", "classes", "rows", right=("bits", "classes", "rows"))
     for each in found:
         numbers = (f"{number:,}" for number in (each.bits, each.classes, each.rows))
         table.add_row(printable(each.name), printable(each.loss), *numbers)
-    console().print(table)
-    return 0
+    return answer.say({"models": [_model_as_dict(each) for each in found]}, table)
 
 
-def _model_as_dict(of: RemoteModel) -> dict[str, object]:
+def _model_as_dict(of: rooms.trainer.client.RemoteModel) -> dict[str, object]:
     return {name: getattr(of, name) for name in ("name", "loss", "bits", "classes", "rows")}
 
 
@@ -223,11 +212,13 @@ class ServingLimits:
 class TokenLimits:
     """How much the holder of a token may ask for."""
 
-    requests: float | None = option(
+    requests_per_second: float | None = option(
         "--requests-per-second N: Maximum number of requests per second."
     )
-    rows: float | None = option("--rows-per-second N: Maximum number of rows per second.")
-    quota: int | None = option("--rows-quota N: Maximum number of learned rows in total.")
+    rows_per_second: float | None = option(
+        "--rows-per-second N: Maximum number of rows per second."
+    )
+    rows_quota: int | None = option("--rows-quota N: Maximum number of learned rows in total.")
     max_weight: float | None = option("--max-weight X: Maximum weight of an example.")
 
 
@@ -273,17 +264,13 @@ def create(
             client=client,
             tenant=tenant,
             scopes=frozenset(scope),
-            requests_per_second=limits.requests,
-            rows_per_second=limits.rows,
-            rows_quota=limits.quota,
-            max_weight=limits.max_weight,
+            **asdict(limits),
             valid_seconds=None if days is None else days * DAY,
         )
     if out is not None:
-        with rooms.vault.private_files.keeping("The file of the token"):
-            rooms.vault.private_files.write_private(
-                rooms.vault.private_files.absolute(out), text.encode() + b"\n"
-            )
+        files = rooms.vault.private_files
+        with files.keeping("The file of the token"):
+            files.write_private(files.absolute(out), text.encode() + b"\n")
     if answer.as_json:
         return answer.say({**_told(made), **({} if out else {"token": text})})
     sys.stdout.write(f"{made.id.hex() if out else text}\n")
@@ -296,16 +283,13 @@ def list_(folder: str = FOLDER, *, answer: AnswerOptions) -> int:
     """List the ids of tokens and what they allow. No token is shown."""
     with _tokens(folder, create=False) as tokens:
         found = tokens.listed()
-    if answer.as_json:
-        return answer.say({"tokens": [_told(each) for each in found]})
     table = listing("id", "client", "tenant", "scopes", "state")
     now = time.time()
     for each in found:
         state = "in use" if each.holds(now) else "revoked" if each.revoked else "expired"
         scopes = " ".join(sorted(each.scopes))
         table.add_row(each.id.hex(), each.client, each.tenant, scopes, state)
-    console().print(table)
-    return 0
+    return answer.say({"tokens": [_told(each) for each in found]}, table)
 
 
 @token.command()
@@ -332,16 +316,7 @@ def _tokens(folder: str, *, create: bool) -> Iterator[Tokens]:
 
 
 def _told(of: Token) -> dict[str, object]:
-    return {
-        "id": of.id.hex(),
-        "client": of.client,
-        "tenant": of.tenant,
-        "scopes": sorted(of.scopes),
-        "requests_per_second": of.requests_per_second,
-        "rows_per_second": of.rows_per_second,
-        "rows_quota": of.rows_quota,
-        "max_weight": of.max_weight,
-        "created": of.created,
-        "expires": of.expires,
-        "revoked": of.revoked,
-    }
+    limits = ("requests_per_second", "rows_per_second", "rows_quota", "max_weight")
+    names = (*limits, "created", "expires", "revoked")
+    who = {"id": of.id.hex(), "client": of.client, "tenant": of.tenant, "scopes": sorted(of.scopes)}
+    return who | {name: getattr(of, name) for name in names}

@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import marked, percent, show_claims, show_legend, some
-from halfmask.cli._console import WARNED, console, listing, printable, say_json
-from halfmask.cli._options import open_report
+from halfmask.cli._console import WARNED, console, listing, printable
+from halfmask.cli._options import SayingOptions, open_report
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.assess.attacks import Finding
-    from halfmask.assess.risk import ReleasedColumnsRisk
-    from halfmask.assess.utility import ModelUtility
     from halfmask.microdata.evaluation import ClassFacts, ReleaseUtility
     from halfmask.microdata.masked import MaskFacts
     from halfmask.microdata.synthetic import SynthesisFacts
@@ -52,7 +49,7 @@ def warnings_of_masked(release: Release[MaskFacts]) -> list[str]:
     return [] if found is None or found.warning is None else [found.warning]
 
 
-def _arms(finding: Finding) -> tuple[str, ...]:
+def _arms(finding: rooms.assess.attacks.Finding) -> tuple[str, ...]:
     """Return the success on the release and on raw rows, on other people, and of a guess."""
     found, raw = rooms.assess.masking.arms(finding), finding.positive_control
     shares = (
@@ -109,7 +106,7 @@ FEW_COLUMNS = 8
 def rows_of_classes(release: Release[ClassFacts]) -> str:
     """Return in words how many rows are released, and left out."""
     rows = release.rows
-    left = f", {rows['suppressed']:,} left out" if rows["suppressed"] else ""
+    left = f", {rows['suppressed']:,} left out" if rows.get("suppressed") else ""
     return f"{rows['out']:,} of {rows['in']:,} rows{left}"
 
 
@@ -126,19 +123,14 @@ def warnings_of_classes(release: Release[ClassFacts]) -> list[str]:
 def show_classes(release: Release[ClassFacts], screen: Console, *, verbose: bool) -> None:
     """Show the risk and the accuracy."""
     _show_risk(release, screen)
+    _show_columns(release.facts.risk.columns, screen)
     _show_detail(release.facts.utility, screen, verbose=verbose)
     _show_accuracy(release, screen)
 
 
 def sum_up_classes(release: Release[ClassFacts], screen: Console) -> None:
-    """Show the three numbers that matter."""
-    screen.print(f"Lost      {_lost(release)}", soft_wrap=True)
-    screen.print(f"At risk   {_at_risk(release)}", soft_wrap=True)
-
-
-def _lost(release: Release[ClassFacts]) -> str:
-    """Return in a line what the release lost: detail, rows and accuracy."""
-    rows, model = release.rows, release.facts.utility.model
+    """Show what the release lost, and what attackers find who know little, and who know all."""
+    rows, model, risk = release.rows, release.facts.utility.model, release.facts.risk
     losses = [
         f"{percent(1 - release.facts.utility.detail.average)} of the detail",
         f"{rows['suppressed']:,} of {rows['in']:,} rows",
@@ -146,22 +138,23 @@ def _lost(release: Release[ClassFacts]) -> str:
     if model is not None:
         released, raw = (getattr(each, model.measure) for each in (model.released, model.raw))
         if released is not None and raw is not None:
-            losses.append(f"{model.measure.replace('r2', 'R2')} {_change(model, released - raw)}")
-    return ", ".join(losses)
-
-
-def _change(model: ModelUtility, change: float) -> str:
-    return f"{change:+.3f}" if model.task == "regression" else f"{100 * change:+.1f} points"
-
-
-def _at_risk(release: Release[ClassFacts]) -> str:
-    """Return in a line what attackers find who know little, and who know all."""
-    worst = percent(release.facts.risk.after.prosecutor.highest.value)
-    every = release.facts.risk.columns.every
-    columns = some(len(every.columns), "column")
-    return (
-        f"right row found: {worst} at worst; unique on all {columns}: {percent(every.share_unique)}"
+            change = released - raw
+            regression = model.task == "regression"
+            by = f"{change:+.3f}" if regression else f"{100 * change:+.1f} points"
+            losses.append(f"{model.measure.replace('r2', 'R2')} {by}")
+    screen.print(f"Lost      {', '.join(losses)}", soft_wrap=True)
+    worst, every = percent(risk.after.prosecutor.highest.value), risk.columns.every
+    screen.print(
+        f"At risk   right row found: {worst} at worst; unique on all "
+        f"{some(len(every.columns), 'column')}: {percent(every.share_unique)}",
+        soft_wrap=True,
     )
+
+
+def _score(model: rooms.assess.utility.ModelUtility, score: float | None) -> str:
+    if score is None:
+        return "-"
+    return f"{score:.3f}" if model.task == "regression" else f"{score:.1%}"
 
 
 def _show_risk(release: Release[ClassFacts], screen: Console) -> None:
@@ -186,10 +179,9 @@ def _show_risk(release: Release[ClassFacts], screen: Console) -> None:
         shares = [each.highest.value for each in (before.journalist, after.journalist)]
         table.add_row("at worst, among the population", *map(percent, shares))
     screen.print(table)
-    _show_columns(release.facts.risk.columns, screen)
 
 
-def _show_columns(risk: ReleasedColumnsRisk, screen: Console) -> None:
+def _show_columns(risk: rooms.assess.risk.ReleasedColumnsRisk, screen: Console) -> None:
     """Show what is known of people by columns that are in no class, and warn of the worst."""
     screen.print("\nRisk for an attacker who knows other columns", style="bold")
     under = f"in classes under k = {risk.k}"
@@ -254,21 +246,11 @@ def _show_accuracy(release: Release[ClassFacts], screen: Console) -> None:
         screen.print(f"Warning: {printable(warning)}", style=WARNED, soft_wrap=True)
 
 
-def _score(model: ModelUtility, score: float | None) -> str:
-    if score is None:
-        return "-"
-    return f"{score:.3f}" if model.task == "regression" else f"{score:.1%}"
-
-
 REPORT = "report.html"
 
 
 def _rows(release: Release[Any]) -> str:
     return some(release.rows["out"], "row")
-
-
-def _rows_of_masked(release: Release[Any]) -> str:
-    return f"{release.rows['out']:,} of {release.rows['in']:,} rows"
 
 
 def _rows_of_synthetic(release: Release[Any]) -> str:
@@ -295,10 +277,6 @@ def _show_techniques(claims: Sequence[Any], screen: Console) -> None:
     screen.print(table)
 
 
-def _show_nothing(release: Release[Any], screen: Console, *, verbose: bool) -> None:
-    del release, screen, verbose
-
-
 def _show_not_stated(release: Release[Any], screen: Console, *, verbose: bool) -> None:
     del release, verbose
     screen.print(
@@ -314,7 +292,7 @@ class _View:
 
     rows: Callable[[Release[Any]], str] = _rows
     claims: Callable[[Sequence[Any], Console], None] = _show_sentences
-    measured: Callable[..., None] = _show_nothing
+    measured: Callable[..., None] | None = None
     sum_up: Callable[[Release[Any], Console], None] | None = None
     warnings: Callable[[Release[Any]], Sequence[str]] | None = None
     uncovered: str = "The claims don't cover this"
@@ -330,7 +308,7 @@ _VIEWS = {
         uncovered="No guarantee protects from this",
     ),
     "masked": _View(
-        rows=_rows_of_masked,
+        rows=rows_of_classes,
         claims=_show_techniques,
         measured=show_masked,
         warnings=warnings_of_masked,
@@ -348,20 +326,12 @@ _VIEWS = {
 
 
 def say_release(
-    release: Release[Any],
-    out: str,
-    *,
-    as_json: bool,
-    verbose: bool,
-    show: bool,
-    **more: object,
+    release: Release[Any], out: str, saying: SayingOptions, *, show: bool, **more: object
 ) -> None:
     """Say what came of it, as JSON or for readers, and open the report if that is asked for."""
     view = _VIEWS.get(release.kind.name, _View())
-    if as_json:
-        say_json({"ok": True, **_as_dict(release, view, out), **more})
-    else:
-        _show(release, view, out, console(), verbose=verbose)
+    facts = {**_as_dict(release, view, out), **more}
+    saying.say(facts, lambda: _show(release, view, out, console(), verbose=saying.verbose))
     if show:
         open_report(out)
 
@@ -393,7 +363,8 @@ def _show(release: Release[Any], view: _View, out: str, screen: Console, *, verb
     screen.print(f"Report   {printable(report)}", soft_wrap=True)
     screen.print("\nClaims, verified on disk", style="bold")
     view.claims(verification.claims, screen)
-    view.measured(release, screen, verbose=verbose)
+    if view.measured is not None:
+        view.measured(release, screen, verbose=verbose)
     weaknesses = dict.fromkeys((*manifest.weaknesses, *verification.weaknesses))
     if verbose:
         screen.print(f"\n{view.uncovered}", style="bold")

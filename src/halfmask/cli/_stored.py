@@ -5,22 +5,20 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from halfmask._errors import ParameterError, VaultError
 from halfmask.cli import _rooms as rooms
-from halfmask.cli._console import printable
+from halfmask.cli._console import console, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import flag, items_of, option, required
 from halfmask.cli._vault import LockOptions  # noqa: TC001 # typer reads it
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from rich.console import Console
-
+    from halfmask.cli._options import SayingOptions
     from halfmask.encode import Codec, EncodedFormat, EncodingReceipt, SeriesCodec
-    from halfmask.hashing import FileHasher, HasherSettings
     from halfmask.vault import Secret, Vault
 
 
@@ -113,41 +111,6 @@ def names_folder(out: str) -> bool:
     return out.endswith("/")
 
 
-def claims_as_dict(codec: Codec | SeriesCodec) -> dict[str, object]:
-    """Return the claims and weaknesses of a codec as JSON has them."""
-    return {
-        "claims": [
-            {"learner": it.learner, "scope": it.scope, "condition": it.condition}
-            for it in codec.claims
-        ],
-        "weaknesses": [
-            {"name": it.name, "columns": list(it.columns), "known_plaintext": it.known_plaintext}
-            for it in codec.weaknesses
-        ],
-    }
-
-
-def show_claims(codec: Codec | SeriesCodec, err: Console, *, title: str, verbose: bool) -> None:
-    """Show the claims of a codec under a title, its weaknesses, and where the codec is."""
-    err.print(f"\n{title}", style="bold")
-    for claim in codec.claims:
-        more = f" ({claim.condition})" if verbose else ""
-        err.print(f"- {claim.learner}: {claim.scope}{more}", soft_wrap=True)
-    err.print("\nWeaknesses", style="bold")
-    alike: dict[tuple[str, str], list[str]] = {}
-    for weakness in codec.weaknesses:
-        key = weakness.name, weakness.known_plaintext
-        alike.setdefault(key, []).extend(weakness.columns)
-    for (name, undone_by), columns in alike.items():
-        names = printable(", ".join(columns)) if verbose else len(columns)
-        err.print(f"- {name} ({names}): {undone_by}", soft_wrap=True)
-    err.print("\nThe codec is in the vault. Without it nothing can be decoded again.")
-
-
-class _Sealable(Protocol):
-    def to_bytes(self) -> bytes: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """A kind of thing that a vault keeps sealed, by name: how entries begin, and what makes one."""
@@ -164,7 +127,9 @@ class Stored:
         """Return whether the vault holds one of that name."""
         return self.entry(name) in vault.names()
 
-    def seal(self, vault: Vault, name: str, made: _Sealable) -> None:
+    def seal(
+        self, vault: Vault, name: str, made: Codec | SeriesCodec | rooms.hashing.FileHasher
+    ) -> None:
         """Seal one under a name that is free."""
         vault.seal(self.entry(name), made.to_bytes(), context=self.entry(name))
 
@@ -197,6 +162,48 @@ class StoredCodec:
     def open(self) -> Vault:
         """Open the vault."""
         return self.lock.open(self.vault)
+
+
+def say_claims(
+    codec: Codec | SeriesCodec,
+    vault: Vault,
+    place: StoredCodec,
+    facts: Mapping[str, object],
+    head: str,
+    title: str,
+    saying: SayingOptions,
+) -> int:
+    """Say what a fitted codec claims, and its weaknesses."""
+    claims = [
+        {"learner": it.learner, "scope": it.scope, "condition": it.condition} for it in codec.claims
+    ]
+    weaknesses = [
+        {"name": it.name, "columns": list(it.columns), "known_plaintext": it.known_plaintext}
+        for it in codec.weaknesses
+    ]
+    where = {"vault": vault.id, "codec": place.codec}
+    return saying.say(
+        {**where, **facts, "claims": claims, "weaknesses": weaknesses},
+        lambda: _show_claims(codec, head, title, verbose=saying.verbose),
+    )
+
+
+def _show_claims(codec: Codec | SeriesCodec, head: str, title: str, *, verbose: bool) -> None:
+    err = console(stderr=True)
+    err.print(head, style="bold")
+    err.print(f"\n{title}", style="bold")
+    for claim in codec.claims:
+        more = f" ({claim.condition})" if verbose else ""
+        err.print(f"- {claim.learner}: {claim.scope}{more}", soft_wrap=True)
+    err.print("\nWeaknesses", style="bold")
+    alike: dict[tuple[str, str], list[str]] = {}
+    for weakness in codec.weaknesses:
+        key = weakness.name, weakness.known_plaintext
+        alike.setdefault(key, []).extend(weakness.columns)
+    for (name, undone_by), columns in alike.items():
+        names = printable(", ".join(columns)) if verbose else len(columns)
+        err.print(f"- {name} ({names}): {undone_by}", soft_wrap=True)
+    err.print("\nThe codec is in the vault. Without it nothing can be decoded again.")
 
 
 def check_markers(marks: Sequence[str]) -> None:
@@ -317,7 +324,7 @@ class HashOptions:
         given = {name: value for name, value in found.items() if value is not None}
         return given if words is None else given | {"ngrams": _lengths(words, "--words")}
 
-    def settings(self) -> HasherSettings:
+    def settings(self) -> rooms.hashing.HasherSettings:
         """Return the settings of a hasher that is to be fitted."""
         try:
             return rooms.hashing.HasherSettings(**self.given())  # type: ignore[arg-type] # it says what doesn't fit
@@ -361,7 +368,7 @@ def hasher_secret(vault: Vault, name: str) -> Secret:
     return vault.secret(f"{HASHERS.entry(name)}/key")
 
 
-def unseal_hasher(vault: Vault, name: str) -> FileHasher:
+def unseal_hasher(vault: Vault, name: str) -> rooms.hashing.FileHasher:
     """Return the hasher of a name."""
     data = HASHERS.unseal(vault, name)
     return rooms.hashing.FileHasher.from_bytes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.data import ReadOptions, Schema, Source
-    from halfmask.encode import CodecPlan
-    from halfmask.hashing import TableReading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +24,7 @@ class HeaderOptions:
 
     header: bool | None = option(
         "--header/--no-header: State whether the first row of a CSV file has the column names. "
-        "Without either option, a first row that looks like data is an error.",
-        show_default=False,
+        "Without either option, a first row that looks like data is an error."
     )
     skip_rows: int | None = option(
         "--skip-rows LINES: Number of lines to skip at the start of a CSV file.", min=0
@@ -95,16 +92,11 @@ class ColumnOptions:
 
     def of(self, names: Collection[str]) -> ColumnOptions:
         """Return what is given for some columns."""
-        kept = {
-            each.name: [it for it in getattr(self, each.name) or () if _column(it) in names] or None
-            for each in fields(self)
+        kept = {  # COLUMN=VALUE, or a column alone
+            name: [it for it in given or () if (it.rpartition("=")[0] or it) in names] or None
+            for name, given in asdict(self).items()
         }
         return ColumnOptions(**kept)
-
-
-def _column(given: str) -> str:
-    """Return the column of ``COLUMN=VALUE``, or of a column alone."""
-    return given.rpartition("=")[0] or given
 
 
 def _pairs(
@@ -167,7 +159,7 @@ class Reading:
     columns: ColumnOptions = field(default_factory=ColumnOptions)
     called: str = "The table to read"
 
-    def open(self, table: str, *, plan: CodecPlan | None = None) -> Source:
+    def open(self, table: str, *, plan: rooms.encode.CodecPlan | None = None) -> Source:
         """Open a table; the cells of a text file become what they were for a codec's plan."""
         source = self._open(table, {})
         if plan is not None and table != "-":  # standard input was read to its end
@@ -179,7 +171,7 @@ class Reading:
         """Return the given options of a table."""
         return self.form.options(self.mark, fitted=fitted or {}, **self.columns.options())
 
-    def for_hashing(self, table: str) -> tuple[str | Source, TableReading]:
+    def for_hashing(self, table: str) -> tuple[str | Source, rooms.hashing.TableReading]:
         """Return what `halfmask.hashing` takes: a path, or standard input opened once."""
         leave_out = tuple(self.leave_out or ())
         if table == "-":

@@ -82,8 +82,7 @@ class LockOptions:
 
     def open(self, vault: str) -> Vault:
         """Open a vault by the given lock."""
-        lock = self.chosen()
-        return rooms.vault.Vault.open(vault, lock=lock)
+        return rooms.vault.Vault.open(vault, lock=self.chosen())
 
     def chosen(self, *, new: bool = False) -> KeyFile | Passphrase | Keyring:
         """Return the lock; a passphrase is asked for if nothing else is given.
@@ -97,11 +96,8 @@ class LockOptions:
             )
         if self.key_file is not None:
             there = Path(self.key_file).is_symlink() or Path(self.key_file).exists()
-            return (
-                rooms.vault.KeyFile(self.key_file)
-                if there or not new
-                else rooms.vault.KeyFile.create(self.key_file)
-            )
+            make = rooms.vault.KeyFile if there or not new else rooms.vault.KeyFile.create
+            return make(self.key_file)
         if self.keyring:
             return rooms.vault.Keyring()
         return _passphrase(self.passphrase_file, confirm=new)
@@ -144,7 +140,11 @@ class NewLockOptions:
 
 
 def _passphrase(file: str | None, *, confirm: bool) -> Passphrase:
-    words = _asked(confirm=confirm) if file is None else _read(file)
+    words = (
+        _asked(confirm=confirm)
+        if file is None
+        else read_secret(file, "The passphrase file", _MOST_BYTES)
+    )
     try:
         return rooms.vault.Passphrase(
             words.decode().rstrip("\r\n") if isinstance(words, bytes) else words
@@ -163,10 +163,11 @@ def _asked(*, confirm: bool) -> str:
     return str(given)
 
 
-def _read(file: str) -> bytes:
+def read_secret(file: str, what: str, most: int) -> bytes:
+    """Return what a private file or standard input holds."""
     if file == "-":
-        return sys.stdin.buffer.read(_MOST_BYTES)
-    return rooms.vault.read_private_file(file, what="The passphrase file", most=_MOST_BYTES)
+        return sys.stdin.buffer.read(most)
+    return rooms.vault.read_private_file(file, what=what, most=most)
 
 
 KINDS = {"passphrase": "a passphrase", "key-file": "a key file", "keyring": "the keyring"}
@@ -210,17 +211,16 @@ def list_(where: str = VAULT, *, lock: LockOptions, saying: SayingOptions) -> in
         }
         for entry in opened.entries()
     ]
-    if saying.as_json:
-        return _answer(opened, "", saying, entries=entries)
-    out, held = console(), "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
-    out.print(f"Vault {opened.id}, locked by {KINDS[opened.lock_kind]}: {held}")
-    if entries:
-        table = listing("name", "kind", "id", "bytes", right=("bytes",))
-        for entry in entries:
-            name, kind = printable(str(entry["name"])), str(entry["kind"])
-            table.add_row(name, kind, str(entry["id"] or ""), f"{entry['bytes']:,}")
-        out.print(table)
-    return 0
+    held = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+    table = listing("name", "kind", "id", "bytes", right=("bytes",))
+    for entry in entries:
+        name, kind = printable(str(entry["name"])), str(entry["kind"])
+        table.add_row(name, kind, str(entry["id"] or ""), f"{entry['bytes']:,}")
+    return saying.say(
+        {"vault": opened.id, "lock": opened.lock_kind, "entries": entries},
+        f"Vault {opened.id}, locked by {KINDS[opened.lock_kind]}: {held}",
+        *([table] if entries else []),
+    )
 
 
 @vault.command()
@@ -329,10 +329,9 @@ def _opened(where: str, lock: LockOptions, *, verbose: bool) -> Vault:
 
 
 def _read_parts(paths: Sequence[str]) -> list[bytes]:
+    read = rooms.vault.read_private_file
     return [
-        rooms.vault.read_private_file(
-            path, what=f"Part number {place} of those given", most=PART_BYTES
-        )
+        read(path, what=f"Part number {place} of those given", most=PART_BYTES)
         for place, path in enumerate(paths, start=1)
     ]
 

@@ -14,14 +14,12 @@ from halfmask.cli._console import console, listing, mark, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import OPEN, AnswerOptions, EngineOptions, SayingOptions, open_report
+from halfmask.cli._protect import opened_by
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from halfmask.engines import Engine
     from halfmask.verifier import CheckedRelease
-    from halfmask.verifier.checks import HierarchyFiles
-    from halfmask.verifier.events import Check
 
 
 COUNTED = {
@@ -51,11 +49,9 @@ def verify_events(
     Independent code checks every line, field and value. It needs no key. The exit code is 0 if
     everything holds, otherwise 1.
     """
-    expected = (
-        None
-        if policy is None
-        else rooms.events.report.guarantees_of(rooms.events.EventPolicy.load(policy))
-    )
+    expected = None
+    if policy is not None:
+        expected = rooms.events.report.guarantees_of(rooms.events.EventPolicy.load(policy))
     return answer_of_events(
         rooms.verifier.events.verify_release(where, required=expected), as_json=answer.as_json
     )
@@ -64,23 +60,10 @@ def verify_events(
 def answer_of_events(found: CheckedRelease, *, as_json: bool) -> int:
     """Show what was found of an output of events, and return the exit code."""
     if as_json:
-        say_json(_lines_as_dict(found))
+        say_json(_as_dict(found, " ".join(found.sentences()), REMAKE_LINES, 1))
     else:
         _show_lines(found, console())
     return 0 if found.holds else 1
-
-
-def _lines_as_dict(found: CheckedRelease) -> dict[str, object]:
-    if found.holds:
-        return {"ok": True, **found.to_dict()}
-    return {
-        "ok": False,
-        "error": " ".join(found.sentences()),
-        "hint": "Don't hand it over, or don't trust it; make it again.",
-        "code": "verification",
-        "status": 1,
-        **found.to_dict(),
-    }
 
 
 def _show_lines(found: CheckedRelease, out: Console) -> None:
@@ -99,11 +82,12 @@ def _show_lines(found: CheckedRelease, out: Console) -> None:
     out.print(f"\n{_ending(found)}", style=style, soft_wrap=True)
 
 
-def _show_claim(claim: Check, out: Console) -> None:
+def _show_claim(claim: rooms.verifier.events.Check, out: Console) -> None:
     # What couldn't be counted gets no tick.
     counted = claim.counted != "nothing"
     sign = mark(claim.holds, out) if counted or not claim.holds else "?"
-    windows = "" if claim.windows is None else f" in {_many(claim.windows)}"
+    many = "1 window" if claim.windows == 1 else f"each of {claim.windows or 0:,} windows"
+    windows = "" if claim.windows is None else f" in {many}"
     least = "" if claim.least is None else f"; the fewest are {claim.least:,}"
     line = f"{sign} {claim.called}: {claim.guarantee}{windows}. {COUNTED[claim.counted]}{least}"
     out.print(printable(line), style=None if claim.holds else "red", soft_wrap=True)
@@ -111,10 +95,6 @@ def _show_claim(claim: Check, out: Console) -> None:
         out.print(f"  {printable(claim.problem)}", style="red", soft_wrap=True)
     if claim.unverified:
         out.print(f"  ? {printable(claim.unverified)}", soft_wrap=True)
-
-
-def _many(windows: int) -> str:
-    return "1 window" if windows == 1 else f"each of {windows:,} windows"
 
 
 def _ending(found: CheckedRelease) -> str:
@@ -132,12 +112,13 @@ def _ending(found: CheckedRelease) -> str:
     return f"{line}, and it claims what the policy requires."
 
 
-UNCHECKED_CODE = 3
 UNCHECKED = "Not every claim could be checked."
 GIVE_FILE = (
     "Give what the marked claims need: --persons; --population with --policy or --hierarchies; "
     "--originals; or --copy."
 )
+REMAKE = "Don't hand it over; make it again from the table and the policy."
+REMAKE_LINES = "Don't hand it over, or don't trust it; make it again."
 BROKEN = "The release doesn't bear out what it claims."
 
 
@@ -147,41 +128,43 @@ class OwnersFiles:
 
     persons: str | None = option(
         "--persons FILE: For guarantees that count persons: the file that halfmask protect "
-        "--persons wrote. Without it these claims aren't checked.",
-        show_default=False,
+        "--persons wrote. Without it these claims aren't checked."
     )
     population: str | None = option(
         "--population PEOPLE: For guarantees about a population: a file of Parquet, CSV, Arrow "
-        "or JSON lines with the quasi-identifiers. Missing cells are empty, dates are ISO 8601.",
-        show_default=False,
+        "or JSON lines with the quasi-identifiers. Missing cells are empty, dates are ISO 8601."
     )
     hierarchies: str | None = option(
         "--hierarchies DIR: For the same, where nodes of hierarchies are written: a folder with "
-        "age.csv.",
-        show_default=False,
+        "age.csv."
     )
     originals: str | None = option(
         "--originals TABLE: For full synthetic rows: the table that they were drawn from. "
-        "Without it copied rows aren't counted.",
-        show_default=False,
+        "Without it copied rows aren't counted."
     )
     copy: str | None = option(
         "--copy DATABASE: For a copied database: the SQLite file that was written; its source is "
-        "--originals.",
-        show_default=False,
+        "--originals."
     )
     policy: str | None = option(
         "--policy POLICY: The policy by which --originals or --population is read, such as which "
-        "texts mean missing. For --population it also builds the hierarchies, by files or rules.",
-        show_default=False,
+        "texts mean missing. For --population it also builds the hierarchies, by files or rules."
     )
 
-    def verified(self, folder: str | Path, engine: Engine | None) -> CheckedRelease:
+    def verified(self, folder: str | Path, engine: rooms.engines.Engine | None) -> CheckedRelease:
         """Verify a release against them."""
-        people, trees = _people_of(self.population, self.hierarchies, self.policy)
+        people: object = self.population
+        trees: rooms.verifier.checks.HierarchyFiles | None = self.hierarchies
+        if self.population is not None and self.policy is not None:
+            policy = rooms.microdata.Policy.load(self.policy)  # as halfmask protect reads them
+            people, trees = rooms.microdata.read_population(self.population, policy)
         originals: object = self.originals
         if self.originals is not None and self.copy is None:
-            originals = _rows_of(self.originals, self.policy)
+            if self.policy is None:
+                originals = rooms.data.open_table(self.originals).read()
+            else:  # as halfmask synthesize reads them
+                policy = rooms.microdata.Policy.load(self.policy)
+                originals = opened_by(self.originals, policy, {}).read()
         return rooms.verifier.verify(
             folder,
             persons=self.persons,
@@ -228,13 +211,16 @@ def verify(
         found = given.verified(folder, engine)
     if found.of_lines:
         return answer_of_events(found, as_json=saying.as_json)
+    # Nothing is wrong, and some claims couldn't be checked.
+    unchecked = not found.holds and not found.is_broken
+    what, hint, status = (UNCHECKED, GIVE_FILE, 3) if unchecked else (BROKEN, REMAKE, 1)
     if saying.as_json:
-        say_json(_as_dict(found))
+        say_json(_as_dict(found, " ".join((what, *found.sentences())), hint, status))
     else:
         _show(found, console(), verbose=saying.verbose)
     if show and found.holds:
         open_report(release)
-    return 0 if found.holds else UNCHECKED_CODE if _is_unchecked(found) else 1
+    return 0 if found.holds else status
 
 
 @contextmanager
@@ -252,38 +238,9 @@ def _near(release: str, engine: object) -> Iterator[str | Path]:
         yield folder
 
 
-def _people_of(
-    population: str | None, hierarchies: str | None, policy: str | None
-) -> tuple[object, HierarchyFiles | None]:
-    """Return the population and its hierarchies, as halfmask protect reads them with a policy."""
-    if population is None or policy is None:
-        return population, hierarchies
-    return rooms.microdata.read_population(population, rooms.microdata.Policy.load(policy))
-
-
-def _rows_of(originals: str, policy: str | None) -> object:
-    """Return the original rows, read as halfmask synthesize reads them."""
-    from halfmask.cli._protect import opened_by  # noqa: PLC0415 - only for these claims
-
-    if policy is None:
-        return rooms.data.open_table(originals).read()
-    return opened_by(originals, rooms.microdata.Policy.load(policy), {}).read()
-
-
-def _as_dict(found: CheckedRelease) -> dict[str, object]:
-    if found.holds:
-        return {"ok": True, **found.to_dict()}
-    unchecked = _is_unchecked(found)
-    return {
-        "ok": False,
-        "error": " ".join((UNCHECKED if unchecked else BROKEN, *found.sentences())),
-        "hint": GIVE_FILE
-        if unchecked
-        else "Don't hand it over; make it again from the table and the policy.",
-        "code": "verification",
-        "status": UNCHECKED_CODE if unchecked else 1,
-        **found.to_dict(),
-    }
+def _as_dict(found: CheckedRelease, error: str, hint: str, status: int) -> dict[str, object]:
+    failed = {"error": error, "hint": hint, "code": "verification", "status": status}
+    return {"ok": found.holds, **({} if found.holds else failed), **found.to_dict()}
 
 
 def _show(found: CheckedRelease, out: Console, *, verbose: bool) -> None:
@@ -322,12 +279,7 @@ def _show_ending(found: CheckedRelease, out: Console) -> None:
         only_stated = any(each.is_stated for each in found.claims)
         what = "can be checked" if only_stated else "the release claims"
         out.print(f"\nEverything that {what} holds.", style="bold green")
-    elif _is_unchecked(found):
+    elif not found.is_broken:
         out.print(f"\n{UNCHECKED} Nothing wrong was found. {GIVE_FILE}", style="bold yellow")
     else:
         out.print(f"\n{BROKEN} Don't hand it over.", style="bold red")
-
-
-def _is_unchecked(found: CheckedRelease) -> bool:
-    """Return whether nothing is wrong and some claims couldn't be checked."""
-    return not found.holds and not found.is_broken

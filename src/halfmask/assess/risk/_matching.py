@@ -115,6 +115,11 @@ class Alike:
         The same in the population that the table was drawn from, or ``None``.
     population_rows
         How many people the population has, those who look like no row of the table included.
+
+    Raises
+    ------
+    DataError
+        If the population has fewer rows of a group than the table.
     """
 
     rows: Ints

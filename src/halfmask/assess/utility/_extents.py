@@ -306,6 +306,11 @@ def features_of_cells(cells: CellExtents, plan: FeaturePlan) -> NDArray[np.float
         A numeric cell is its midpoint, NaN where it is missing. A categorical cell of m values puts
         1/m on each of them; a missing one is all zeros.
 
+    Raises
+    ------
+    ColumnNotFoundError
+        If the cells lack a column of the plan.
+
     Examples
     --------
     >>> import numpy as np

@@ -308,6 +308,11 @@ class BudgetTerms:
         ----------
         fingerprint
             The fingerprint of the table.
+
+        Raises
+        ------
+        DataError
+            If it is another table, or the table has changed.
         """
         if fingerprint != self.fingerprint:
             raise DataError(
@@ -347,6 +352,11 @@ class BudgetTerms:
         ----------
         text
             The terms in JSON.
+
+        Raises
+        ------
+        IntegrityError
+            If they aren't terms.
         """
         try:
             named = json.loads(text)

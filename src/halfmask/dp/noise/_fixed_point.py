@@ -78,6 +78,11 @@ class FixedPoint:
         ----------
         numbers
             Finite.
+
+        Raises
+        ------
+        DataError
+            If a number isn't finite.
         """
         given = np.asarray(numbers)
         if given.dtype.kind in "iu" and given.size and _widest(given) > 2**53:
@@ -98,6 +103,11 @@ class FixedPoint:
         ----------
         numbers
             Finite, below 2**62 steps.
+
+        Raises
+        ------
+        DataError
+            If a number isn't finite, or has too many steps for 64 bits.
         """
         scaled = self._scaled(numbers)
         if scaled.size and float(np.abs(scaled).max()) >= _LARGEST_STEPS:

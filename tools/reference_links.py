@@ -69,7 +69,9 @@ def _comment_above(attribute: Attribute) -> str:
 def _constructor(model: Class) -> Function:
     """Return the `__init__` that pydantic writes: the fields as keyword arguments."""
     fields = []
-    for name, field in model.attributes.items():
+    bases = [model, *model.mro()]
+    known = {name: field for each in reversed(bases) for name, field in each.attributes.items()}
+    for name, field in known.items():
         if name.startswith(("_", "model_")) or "property" in field.labels:
             continue
         if str(field.annotation).startswith("ClassVar"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from halfmask import ParameterError
 from halfmask.claims import Claim
 from halfmask.claims.claim import BASES
 
@@ -39,3 +40,8 @@ def test_what_is_not_checked_is_not_said_to_be_counted():
     assert (
         claim.sentence(unchecked="the table") == "m with k = 5: not checked: that takes the table."
     )
+
+
+def test_a_basis_that_no_sentence_has_is_refused():
+    with pytest.raises(ParameterError, match="'basis' parameter of Claim must be one of"):
+        Claim(model="k-anonymity", parameters={}, about={}, basis="count", evidence={})  # type: ignore[arg-type] # tested

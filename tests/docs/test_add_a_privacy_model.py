@@ -46,4 +46,5 @@ def test_without_a_check_nothing_is_released(page_at, at_the_root):
 
     assert done.returncode != 0
     assert "its model is none that the verifier knows" in done.stderr
+    assert "Import the module that adds the check" in done.stderr
     assert list((at_the_root / "out").iterdir()) == []

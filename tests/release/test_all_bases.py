@@ -143,6 +143,23 @@ def test_a_parameter_that_the_check_never_reads_is_not_borne_out(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        (lambda claim, _: claim.parameters["n"] == 8, "didn't return a ClaimCount"),
+        (lambda claim, _: claim.parameters["CANARY"], r"its parameters \(KeyError\)"),
+    ],
+)
+def test_a_check_that_fails_says_how(tmp_path, check, said):
+    add_check(KIND, "any", check, basis="counted")
+
+    with pytest.raises(VerificationError, match=said) as refused:
+        release(replace(COUNTED, model="any")).write(tmp_path / "out")
+
+    assert "CANARY" not in str(refused.value)
+    assert not (tmp_path / "out").exists()
+
+
 def test_each_basis_is_borne_out_by_a_check_of_its_own(tmp_path):
     release(COUNTED, ACCOUNTED, MEASURED).write(tmp_path / "out")
 

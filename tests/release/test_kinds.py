@@ -158,6 +158,15 @@ def test_what_it_has_no_use_for_is_refused(tmp_path):
         hm.protect(TABLE, "policy.toml")  # type: ignore[arg-type] # tested
 
 
+def test_a_wrong_kind_is_refused(kind, monkeypatch, tmp_path):
+    with pytest.raises(ParameterError, match="'refuses' parameter of ReleaseKind must be one of"):
+        replace(kind, refuses={"keey": "Counts have no order."})
+    monkeypatch.setitem(_kinds.KINDS, NAME, replace(kind, weaknesses=lambda _: "one-release"))
+    with pytest.raises(ParameterError, match=f"'weaknesses' parameter of {NAME} must be a list"):
+        hm.protect(TABLE, Wanted()).write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_it_does_not_have_is_an_error():
     release = hm.protect(TABLE, Wanted())
     for name in ("risk", "utility", "assessment"):

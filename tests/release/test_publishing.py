@@ -107,8 +107,11 @@ def test_a_kind_from_outside_is_released_and_verifies(tmp_path):
 
 
 def test_without_its_check_it_is_refused(tmp_path):
-    with pytest.raises(VerificationError, match="No check is known for this model"):
+    with pytest.raises(VerificationError, match="takes a check of its model") as refused:
         release().write(tmp_path / "out")
+
+    assert "counted in the files" not in str(refused.value)
+    assert "Import the module" in str(refused.value)
 
     assert list(tmp_path.iterdir()) == []
 

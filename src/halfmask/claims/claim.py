@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from halfmask._validation import one_of
+
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Basis: TypeAlias = Literal["counted", "accounted", "measured", "estimated", "stated"]
 
@@ -45,6 +47,11 @@ class Claim:
     evidence
         The numbers that were found.
 
+    Raises
+    ------
+    ParameterError
+        If the basis is none of these.
+
     Examples
     --------
     >>> claim = Claim(
@@ -63,6 +70,7 @@ class Claim:
     evidence: Mapping[str, Json]
 
     def __post_init__(self) -> None:
+        one_of(BASES, owner="Claim", basis=self.basis)
         for name in ("parameters", "about", "evidence"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 

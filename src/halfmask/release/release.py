@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 from halfmask._errors import ParameterError, ReleaseError
 from halfmask._html_table import html_table
 from halfmask._progress import Progress, silent
-from halfmask._validation import integer_at_least
+from halfmask._validation import integer_at_least, list_of, one_of
 from halfmask.claims import Claim, Manifest
 from halfmask.data import like
 from halfmask.engines import LocalEngine
@@ -109,29 +109,34 @@ class ReleaseKind(Generic[Facts]):
     name
         What the manifest calls it; the checks of its claims are found by it.
     make
-        Makes a release from a table, a policy and `Inputs`. ``None`` if no policy asks for the
-        kind: then its room makes the release of what it has, such as an answer.
+        ``make(table, policy, inputs)`` makes a release, of the table as `protect` got it. ``None``
+        if no policy asks for the kind: then its room makes the release, such as of an answer.
     files
-        Returns, as a context, how the files of a release are written.
+        ``files(release, job)`` returns, as a context, how the files of a release are written.
     weaknesses
-        Returns sentences that name what a release doesn't protect from.
+        ``weaknesses(release)`` returns sentences that name what it doesn't protect from.
     details
-        Returns what only this kind has in its manifest, as JSON.
+        ``details(release)`` returns what only this kind has in its manifest, as JSON.
     blocks
-        Returns what the page shows besides the claims.
+        ``blocks(release)`` returns what the page shows besides the claims.
     page
         Makes a page of its own in place of the one of blocks, from the release, the manifest and
         what the verifier found.
     shown
-        Returns what a notebook shows; by default the claims.
+        ``shown(release)`` returns what a notebook shows; by default the claims.
     refuses
-        Inputs that mean nothing here, each with the reason; ``"persons"`` is one of `write`.
+        Fields of `Inputs` that mean nothing here, and ``"persons"`` of `write`; each with a reason.
     has_report
         Whether its rows go to a database, and manifest and page into a folder of their own.
     about
         What a policy has that asks for this kind, in words.
     software
         Packages whose versions the manifest states, ``"python"`` among them.
+
+    Raises
+    ------
+    ParameterError
+        If ``refuses`` names no input.
     """
 
     name: str
@@ -146,6 +151,11 @@ class ReleaseKind(Generic[Facts]):
     has_report: bool = False
     about: str = "this policy"
     software: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        known = [*(each.name for each in fields(Inputs)), "persons"]
+        for name in self.refuses:
+            one_of(known, owner="ReleaseKind", refuses=name)
 
     def release(self, table: object, policy: ReleasePolicy, inputs: Inputs) -> Release[Facts]:
         """Make a release; raise if an input is given that this kind has no use for.
@@ -367,6 +377,8 @@ def _show_claims(release: Release[Any]) -> ShownTable:
 def _manifest(release: Release[Any]) -> Manifest:
     """Return what the manifest states before the files are written."""
     kind = release.kind
+    weaknesses = kind.weaknesses(release)
+    list_of("sentences", lambda it: isinstance(it, str), owner=kind.name, weaknesses=weaknesses)
     return Manifest(
         kind=kind.name,
         created="",
@@ -374,7 +386,7 @@ def _manifest(release: Release[Any]) -> Manifest:
         policy_sha256=release.policy.sha256,
         files=(),
         claims=tuple(stated_claims(release)),
-        weaknesses=tuple(kind.weaknesses(release)),
+        weaknesses=tuple(weaknesses),
         details={} if kind.details is None else kind.details(release),
     )
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from halfmask.claims import Claim
     from halfmask.claims.claim import Json
 
+IMPORT_CHECK: Final = "Import the module that adds the check, and verify in Python."
 MAKE_AGAIN: Final = "Don't hand it over; make the release again from the table and the policy."
 
 

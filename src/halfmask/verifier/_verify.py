@@ -13,9 +13,11 @@ from halfmask._errors import ParameterError, VerificationError
 from halfmask.claims import REPORT_NAME, Claim, Manifest, read_manifest
 from halfmask.claims.released_files import folder_of, manifest_path
 from halfmask.verifier._found_files import hashed, rows_of, unlisted
-from halfmask.verifier._result import CheckedClaim, CheckedRelease, FileCheck
+from halfmask.verifier._result import IMPORT_CHECK, CheckedClaim, CheckedRelease, FileCheck
 from halfmask.verifier.checks import (
     IN_WORDS,
+    ClaimCount,
+    ReleaseCheck,
     ReleasedFiles,
     VerifiedKind,
     VerifyInputs,
@@ -152,40 +154,52 @@ def _check_release(path: Path, manifest: Manifest, given: VerifyInputs) -> Check
 
 def _checked(kind: VerifiedKind, claim: Claim, files: ReleasedFiles) -> CheckedClaim:
     """Apply the check of a claim's model; one that has none, or whose check fails, doesn't hold."""
-    found, why, unchecked = None, "", ""
+    found, why, unchecked, lacking = None, "", "", ""
     basis, check = check_of(files.manifest.kind, claim.model) or (None, None)
     lacks = [it for it in kind.needs.get(claim.model, ()) if getattr(files.given, it) is None]
     if check is None:
-        why = " No check is known for this model, so it doesn't hold."
+        if claim.basis != "stated":
+            lacking = "a check of its model, from the module that adds it"
     elif basis != claim.basis:
-        why = f" Its check is of what is {basis}, so it doesn't hold."
+        why = f" It says that it is {claim.basis}; its check is of what is {basis}."
     elif lacks:
         words = " and the ".join(IN_WORDS[it] for it in lacks)
         unchecked = f"the {words}, which only the owner has"
     else:
-        try:
-            asked = _with_asked_parameters(claim)
-            found = check(asked, files)
-            why = f" {found.words}" if found.words else ""
-            unread = set(claim.parameters) - asked.parameters.names
-            if unread and found.holds and claim.basis != "stated":
-                # The sentence states each parameter as counted: an invented one, too.
-                found = replace(found, holds=False)
-                why += f" Its check reads {len(unread)} of its parameters nowhere."
-            why += "" if found.holds else " The check doesn't bear it out."
-        except Exception:  # noqa: BLE001 # what a library says of a file may quote it
-            why = " Its check can't read the files or its parameters."
+        found, why = _counted(check, claim, files)
     holds = found is not None and found.holds
     # What is only stated can be refuted, never borne out.
     is_stated = claim.basis == "stated" and (check is None or holds)
     return CheckedClaim(
         claim=claim,
         holds=holds and not is_stated,
-        sentence=claim.sentence(unchecked=unchecked) + ("" if is_stated and not holds else why),
+        sentence=claim.sentence(unchecked=unchecked or lacking)
+        + ("" if is_stated and not holds else why),
         found={} if found is None else dict(found.found),
         checked=not (unchecked or is_stated),
-        cure="" if found is None else found.cure,
+        cure=(IMPORT_CHECK if lacking else "") if found is None else found.cure,
     )
+
+
+def _counted(
+    check: ReleaseCheck, claim: Claim, files: ReleasedFiles
+) -> tuple[ClaimCount | None, str]:
+    """Return what a check counts, or None where it fails, and a sentence on what is wrong."""
+    asked = _with_asked_parameters(claim)
+    try:
+        found: object = check(asked, files)
+    except Exception as error:  # noqa: BLE001 # what a library says of a file may quote it
+        raised = type(error).__name__
+        return None, f" Its check can't read the files or its parameters ({raised})."
+    if not isinstance(found, ClaimCount):
+        return None, " Its check didn't return a ClaimCount."
+    why = f" {found.words}" if found.words else ""
+    unread = set(claim.parameters) - asked.parameters.names
+    if unread and found.holds and claim.basis != "stated":
+        # The sentence states each parameter as counted: an invented one, too.
+        found = replace(found, holds=False)
+        why += f" Its check reads {len(unread)} of its parameters nowhere."
+    return found, why + ("" if found.holds else " The check doesn't bear it out.")
 
 
 class _AskedParameters(Mapping[str, Any]):

@@ -53,6 +53,11 @@ class Certain:
         The number.
     trials
         How many cases were counted; 0 if none.
+
+    Raises
+    ------
+    DataError
+        If the value is no finite number.
     """
 
     value: float
@@ -125,6 +130,11 @@ class Resampled:
         The same number of each resample.
     trials
         How many trials there were; of pairs of groups, such as of an AUC, those of the smaller one.
+
+    Raises
+    ------
+    DataError
+        If the value or a replicate is no finite number.
 
     Notes
     -----

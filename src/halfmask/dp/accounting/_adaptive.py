@@ -53,6 +53,11 @@ def adaptive_epsilon_of(
     delta
         From 0 to below 1; settled before the first charge, too.
 
+    Raises
+    ------
+    MissingDependencyError
+        If dp-accounting isn't installed and more than the sum of epsilons is asked for.
+
     Guarantees
     ----------
     If each charge is made only while the result, with that charge, is at most the budget, then all

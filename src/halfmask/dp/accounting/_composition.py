@@ -115,6 +115,11 @@ def epsilon_of(events: Iterable[MechanismEvent], *, delta: float) -> float:
     delta
         From 0 to below 1.
 
+    Raises
+    ------
+    MissingDependencyError
+        If dp-accounting isn't installed and more than the sum of epsilons is asked for.
+
     Guarantees
     ----------
     The mechanisms together are (epsilon, delta)-differentially private, if each did what its event

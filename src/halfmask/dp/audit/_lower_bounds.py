@@ -68,6 +68,11 @@ def audit_neighbours(
     confidence
         Between 0 and 1, such as 0.99.
 
+    Raises
+    ------
+    DataError
+        If a table's runs didn't return one finite number each.
+
     Guarantees
     ----------
     If the mechanism is (epsilon, delta)-differentially private, the bound exceeds epsilon with a

@@ -75,6 +75,8 @@ class PrivateLogisticRegression(LinearPredictions):
 
     Raises
     ------
+    BudgetError
+        If no noise fits the budget, or the ledger refuses; nothing was trained then.
     DivergenceError
         If the solver doesn't come near enough to the minimum: nothing is kept.
 

@@ -142,6 +142,11 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc] # scikit-learn ship
         ----------
         columns
             How many columns the rows will have.
+
+        Raises
+        ------
+        BudgetError
+            If no noise fits the budget.
         """
         integer_at_least(1, owner=self._owner, columns=columns)
         self._check()

@@ -150,6 +150,11 @@ class PrivateSGDClassifier(PrivateSteps, LinearPredictions):
     noise_multiplier_
         Standard deviation of the noise of a step, divided by ``clip_norm``.
 
+    Raises
+    ------
+    BudgetError
+        If no noise fits the budget, or the ledger refuses; nothing was trained then.
+
     Guarantees
     ----------
     The fitted attributes are (epsilon, delta)-differentially private if one row is added or

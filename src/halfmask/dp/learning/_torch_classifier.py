@@ -49,6 +49,8 @@ class PrivateTorchClassifier(PrivateSteps, PrivateClassifier):
 
     Raises
     ------
+    BudgetError
+        If no noise fits the budget, or the ledger refuses; nothing was trained then.
     DataError
         If the module mixes rows, as batch normalisation does, or fails on them.
 

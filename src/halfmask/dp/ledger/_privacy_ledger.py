@@ -197,6 +197,11 @@ class PrivacyLedger:
         ----------
         table
             What `halfmask.data.open_table` opens.
+
+        Raises
+        ------
+        DataError
+            If it is another table, or it has changed since.
         """
         source = open_table(table)
         self.terms.check_table(fingerprint_of(source))
@@ -318,6 +323,11 @@ class PrivacyLedger:
         ----------
         analyst
             The analyst's name.
+
+        Raises
+        ------
+        BudgetError
+            If the analyst has no share.
         """
         allowed = self._file.rows("SELECT epsilon FROM analysts WHERE name = ?", (analyst,))
         if not allowed:

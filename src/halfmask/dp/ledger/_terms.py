@@ -295,6 +295,11 @@ class BudgetTerms:
         ----------
         fingerprint
             The fingerprint of the table.
+
+        Raises
+        ------
+        DataError
+            If it is another table, or the table has changed.
         """
         if fingerprint != self.fingerprint:
             raise DataError(
@@ -334,6 +339,11 @@ class BudgetTerms:
         ----------
         text
             The terms in JSON.
+
+        Raises
+        ------
+        IntegrityError
+            If they aren't terms.
         """
         try:
             named = json.loads(text)

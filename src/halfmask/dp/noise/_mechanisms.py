@@ -102,6 +102,11 @@ class NoiseMechanism(ABC):
         vector
             Finite numbers in an array of any shape.
 
+        Raises
+        ------
+        DataError
+            If a number isn't finite.
+
         Guarantees
         ----------
         The noise is discrete, on a grid whose step is at most 2**-40 of the scale. Its scale is
@@ -248,6 +253,11 @@ class GaussianMechanism(NoiseMechanism):
         ----------
         sensitivity, epsilon, delta
             Above 0; the sensitivity in the L2 norm, delta below 1.
+
+        Raises
+        ------
+        BudgetError
+            If no noise fits, such as with a delta of 0.
         """
         owner = "GaussianMechanism.calibrated"
         number_between(0, math.inf, owner=owner, low_open=True, sensitivity=sensitivity)
@@ -313,6 +323,11 @@ def choose(scores: ArrayLike, *, sensitivity: float, epsilon: float) -> int:
         Of the candidates; a higher one is likelier. Candidates may not depend on the data.
     sensitivity, epsilon
         The most by which one row changes any score, and what the choice costs; above 0.
+
+    Raises
+    ------
+    DataError
+        If there is no score, or one isn't finite.
 
     Guarantees
     ----------

@@ -194,6 +194,11 @@ class PrivateAnswer:
             The number of the charge.
         from_book
             Whether it was asked before.
+
+        Raises
+        ------
+        IntegrityError
+            If it is damaged.
         """
         try:
             kept = json.loads(text)

@@ -107,6 +107,11 @@ class PrivateTable:
             What `halfmask.data.open_table` opens: a file, a folder, a database, a frame.
         ledger
             The ledger of the table.
+
+        Raises
+        ------
+        DataError
+            If it is another table, or it has changed since the budget was set.
         """
         return cls(ledger.check_table(table), ledger)
 
@@ -118,6 +123,11 @@ class PrivateTable:
         condition
             As after ``WHERE`` in SQL: comparisons, ``IN``, ``BETWEEN``, ``IS NULL``, ``AND``,
             ``OR``, ``NOT``.
+
+        Raises
+        ------
+        PolicyError
+            If it is anything else.
         """
         need("sqlglot")
         from halfmask.dp.queries._row_condition import RowCondition  # noqa: PLC0415 # 0.2 s
@@ -173,6 +183,13 @@ class PrivateTable:
         ----------
         aggregates
             At least one, such as `Count`.
+
+        Raises
+        ------
+        PolicyError
+            If a condition names a table that isn't there.
+        ColumnNotFoundError
+            If a column isn't there.
         """
         list_of(
             "aggregates",

@@ -68,6 +68,11 @@ class NumberDomain:
         ----------
         cells
             Numbers.
+
+        Raises
+        ------
+        SchemaError
+            If the column holds none, or cells are missing and may not be.
         """
         if not cells.dtype.is_numeric():
             raise SchemaError(
@@ -157,6 +162,11 @@ class CategoryDomain:
         ----------
         cells
             Of the type of the values.
+
+        Raises
+        ------
+        SchemaError
+            If the column is of another type, or holds what isn't declared and none may be missing.
         """
         declared = pl.Series(self.values)
         plain = cells.cast(pl.String) if cells.dtype in (pl.Categorical, pl.Enum) else cells

@@ -69,8 +69,12 @@ def misnamed_sets(stated: StatedSets, manifest: TableManifest) -> list[str]:
         problems.append("The manifest states unique rows over other columns than are released.")
     if any(not each.columns or not set(each.columns) <= unchanged for each in stated.few):
         problems.append("The manifest states unique rows over columns that aren't unchanged.")
-    if any(rows_asked(claim) > stated.k for claim in manifest.claims):
-        problems.append("The manifest counts unique rows against a smaller k than it claims.")
+    asked = max((rows_asked(claim) for claim in manifest.claims), default=1)
+    if asked > stated.k:
+        problems.append(
+            f"The manifest counts rows in classes under k = {stated.k}, and claims k = {asked}: "
+            "the class_size of a model is less than its k."
+        )
     return problems
 
 

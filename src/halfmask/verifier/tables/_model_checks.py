@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 Levels: TypeAlias = "NDArray[np.float64]"
 
+UNKNOWN_MODEL: Final = "its model is none that the verifier knows, without the module that adds it"
+
 
 def register_check(model: str, check: ModelCheck) -> None:
     """Let the verifier check a model, by the name that claims call it.
@@ -80,7 +82,7 @@ def register_check(model: str, check: ModelCheck) -> None:
 def level_rule_of(claim: ClassClaim) -> LevelRule | TableRule | PeopleRule:
     """Return what a claim guarantees."""
     if claim.model not in _checks:
-        raise Unjudgeable("its model is none that the verifier knows")
+        raise Unjudgeable(UNKNOWN_MODEL)
     check = _checks[claim.model]
     if set(claim.parameters) - check.optional != check.parameters:
         raise Unjudgeable(f"its parameters aren't {' and '.join(sorted(check.parameters))}")

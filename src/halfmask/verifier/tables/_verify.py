@@ -11,12 +11,13 @@ import polars as pl
 from halfmask._errors import EngineError
 from halfmask.claims import read_manifest, table_manifest
 from halfmask.claims.table_claims import StatedSets, stated_sets
-from halfmask.verifier._result import CheckedRelease, ColumnSetCheck
+from halfmask.verifier._result import IMPORT_CHECK, CheckedRelease, ColumnSetCheck
 from halfmask.verifier.checks import VerifiedKind, VerifyInputs
 from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
 from halfmask.verifier.tables._files import Files, check_files
 from halfmask.verifier.tables._findings import ClaimCheck, Finding, sentence_of, weaknesses_of
 from halfmask.verifier.tables._fitting import Bound, open_people
+from halfmask.verifier.tables._model_checks import UNKNOWN_MODEL
 from halfmask.verifier.tables._persons import Persons, read_persons
 from halfmask.verifier.tables._recount import Released, recount
 from halfmask.verifier.tables._values import dictionaries_of, different_texts, joined_texts
@@ -262,6 +263,7 @@ def _check(claim: ClassClaim, finding: Finding) -> ClaimCheck:
         holds=not finding.reasons and finding.unchecked is None,
         checked=bool(finding.reasons) or finding.unchecked is None,
         sentence=sentence_of(claim, finding),
+        cure=IMPORT_CHECK if UNKNOWN_MODEL in finding.reasons else "",
     )
 
 

@@ -68,6 +68,8 @@ class PateClassifier(MetaEstimatorMixin, PrivateClassifier):  # type: ignore[mis
 
     Raises
     ------
+    BudgetError
+        If no noise fits the budget, or the ledger refuses; nothing was trained then.
     DataError
         If the noisy labels are all the same, or no row got one.
 

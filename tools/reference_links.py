@@ -25,7 +25,10 @@ ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):`(~?)([\w.]+)`")
 NAMES = re.compile(r"^([\w.]+(?:, [\w.]+)*) ?:", re.MULTILINE)
 SEE_ALSO = re.compile(r"(?<=See Also\n--------\n).*?(?=\n\n|\Z)", re.DOTALL)
 #: Classes whose fields are keyword arguments: pydantic writes their `__init__`.
-PYDANTIC = {"Action", "BaseModel", "EventSection", "Section", "WrittenPolicy"}
+PYDANTIC = {
+    *("Action", "BaseModel", "EventSection", "PolicySections"),
+    *("Section", "WrittenPolicy"),
+}
 ALIAS = re.compile(r"alias=['\"](\w+)['\"]")
 
 

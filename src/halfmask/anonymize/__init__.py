@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from halfmask.anonymize._cells import CellCounts
+from halfmask.anonymize._cells import CellCounts, Partition
 from halfmask.anonymize._fitted import Fitted
 from halfmask.anonymize._full_domain import FullDomain
 from halfmask.anonymize._guided import Guided
@@ -24,12 +24,10 @@ from halfmask.anonymize._lattice_rounds import RoundsPartition
 from halfmask.anonymize._level_people import PeopleOfNode
 from halfmask.anonymize._mdav import Mdav
 from halfmask.anonymize._mondrian import Mondrian
-from halfmask.anonymize._partition import Partition
 from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._population import PlacedPeople, Population
 from halfmask.anonymize._protection import Protection
-from halfmask.anonymize._row_codes import PersonCodes
-from halfmask.anonymize._summary import MAX_ROWS, Summary
+from halfmask.anonymize._summary import MAX_ROWS, PersonCodes, Summary
 from halfmask.anonymize.coding import Coding
 from halfmask.anonymize.method import Method
 from halfmask.anonymize.recodings import (

@@ -13,7 +13,7 @@ from halfmask._validation import rows_of_share
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
 from halfmask.anonymize._lattice_partition import LatticePartition
-from halfmask.anonymize._row_codes import PersonCodes, SensitiveCodes, written_codes
+from halfmask.anonymize._summary import PersonCodes, SensitiveCodes, written_codes
 from halfmask.anonymize.coding import Coding, code_column, relative_weights
 from halfmask.anonymize.method import as_guides
 from halfmask.data import leaf_text
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize._cells import Partition
     from halfmask.anonymize._summary import Summary
     from halfmask.anonymize.coding import RangeGrid
     from halfmask.anonymize.lattice import NodePeople

@@ -29,9 +29,8 @@ from halfmask.claims.event_claims import (
     RunCounts,
     events_manifest,
 )
-from halfmask.claims.manifest import REPORT_NAME, DataFile, Manifest, write_manifest
+from halfmask.claims.manifest import MANIFEST_NAME, REPORT_NAME, DataFile, Manifest, write_manifest
 from halfmask.claims.manifest_reader import read_manifest
-from halfmask.claims.released_files import MANIFEST_NAME
 from halfmask.claims.table_claims import (
     ClassClaim,
     Evidence,

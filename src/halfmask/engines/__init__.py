@@ -16,9 +16,8 @@ from halfmask.engines._confidential import check_confidential
 from halfmask.engines._connecting import connect
 from halfmask.engines._dask import DaskEngine
 from halfmask.engines._folders import PartFolder, folder_of_parts
-from halfmask.engines._local import LocalEngine, map_in_order, worker_count
+from halfmask.engines._local import LocalEngine, fold_table, map_in_order, map_table, worker_count
 from halfmask.engines._spark import SparkEngine
-from halfmask.engines._tables import fold_table, map_table
 from halfmask.engines.engine import Engine
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import polars as pl
 
 from halfmask.claims import MaskedDetails
-from halfmask.claims.released_files import released_file
+from halfmask.claims.manifest import released_file
 from halfmask.verifier.checks import ClaimCount, VerifiedKind
 from halfmask.verifier.masked._cell_checks import (
     check_columns,

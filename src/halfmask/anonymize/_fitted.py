@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._cells import Partition
+    from halfmask.anonymize._growth import GrowthPlan
     from halfmask.anonymize._summary import Summary
     from halfmask.anonymize.coding import RangeGrid
     from halfmask.anonymize.lattice import NodePeople
@@ -128,7 +129,9 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
     persons = None if person is None else PersonCodes.of(rows[person], summary.values(person))
     plan = method.plan_growth(guides)
     partition: Partition
-    if plan.lattice is not None:
+    if plan.lattice is None:
+        partition, cell_of_row = _grow_cells(codings, codes, sensitive, guarantees, plan, persons)
+    else:
         partition, cell_of_row = choose_levels(
             codings,
             codes,
@@ -140,23 +143,6 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
             max_suppressed=rows_of_share(max_suppression_fraction, rows.height),
             people=None if people is None else people(codings),
         )
-    else:
-        axes = None
-        if plan.search == "nearest":
-            from halfmask.anonymize._axes import Axes  # noqa: PLC0415 # the compiler loads late
-
-            axes = Axes.of(codings, codes)
-        partition, cell_of_row = grow_partition(
-            codes,
-            [coding.n_codes for coding in codings],
-            [coding.boundaries for coding in codings],
-            sensitive=sensitive,
-            guarantees=guarantees,
-            plan=plan,
-            weights=relative_weights(coding.column.weight for coding in codings),
-            axes=axes,
-            persons=persons,
-        )
     return Fitted(
         codings=tuple(codings),
         codes=tuple(codes),
@@ -164,6 +150,33 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
         guarantees=guarantees,
         partition=partition,
         cell_of_row=cell_of_row,
+        persons=persons,
+    )
+
+
+def _grow_cells(
+    codings: Sequence[Coding],
+    codes: Sequence[NDArray[np.integer]],
+    sensitive: tuple[SensitiveCodes, ...],
+    guarantees: tuple[Guarantee, ...],
+    plan: GrowthPlan,
+    persons: PersonCodes | None,
+) -> tuple[Partition, NDArray[np.int32]]:
+    """Return the cells that are cut or grouped, and the cell of each row."""
+    axes = None
+    if plan.search == "nearest":
+        from halfmask.anonymize._axes import Axes  # noqa: PLC0415 # the compiler loads late
+
+        axes = Axes.of(codings, codes)
+    return grow_partition(
+        codes,
+        [coding.n_codes for coding in codings],
+        [coding.boundaries for coding in codings],
+        sensitive=sensitive,
+        guarantees=guarantees,
+        plan=plan,
+        weights=relative_weights(coding.column.weight for coding in codings),
+        axes=axes,
         persons=persons,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from halfmask import DataError, HalfmaskError, Policy, PolicyError
-from halfmask._file_kinds import check_kind
+from halfmask._policy_files import check_kind
 from halfmask.events import EventPolicy, SecretTable
 
 GIVEN = {

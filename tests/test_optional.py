@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from halfmask._errors import MissingDependencyError
-from halfmask._optional import OPTIONAL, missing, need
+from halfmask._foreign import OPTIONAL, missing, need
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 EXTRAS = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
@@ -37,7 +37,7 @@ def test_the_extra_has_the_package(module):
 
 
 def test_several_are_named_once(monkeypatch):
-    monkeypatch.setattr("halfmask._optional.find_spec", lambda name: None)  # noqa: ARG005 # as it
+    monkeypatch.setattr("halfmask._foreign.find_spec", lambda name: None)  # noqa: ARG005 # as it
 
     with pytest.raises(MissingDependencyError) as refused:
         need("torch", "opacus", "numba", "llvmlite", "scipy")

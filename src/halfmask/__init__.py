@@ -293,7 +293,7 @@ def __getattr__(name: str) -> object:
         found = getattr(importlib.import_module(f"halfmask.{_ROOMS[name]}"), name)
         return globals().setdefault(name, found)  # the next time it is there
     except ModuleNotFoundError as error:
-        from halfmask._optional import missing  # noqa: PLC0415 # only where an import fails
+        from halfmask._foreign import missing  # noqa: PLC0415 # only where an import fails
 
         raise missing(error) or error from None
 

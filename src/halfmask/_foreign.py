@@ -1,11 +1,16 @@
-"""Foreign code: what callers bring may fail, and its own words may quote cells."""
+"""Foreign code: it fails, and its own words may quote cells; or it isn't installed.
+
+The base installation reads, describes and verifies. The other jobs need a compiler and
+scikit-learn, which together are larger than all the rest: they are extras of the distribution.
+"""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
 
-from halfmask._errors import DataError, HalfmaskError
+from halfmask._errors import DataError, HalfmaskError, MissingDependencyError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,3 +57,61 @@ def foreign(
             raise failure from None
         finally:
             failure.__context__ = None  # `from None` only hides it
+
+
+#: What is imported, what it is called where packages are installed, and the extra that has it.
+OPTIONAL: Final = {
+    "adbc_driver_postgresql": ("adbc-driver-postgresql", "postgres"),
+    "dp_accounting": ("dp-accounting", "dp"),
+    "duckdb": ("duckdb", "duckdb"),
+    "faker": ("faker", "pii"),
+    "fastexcel": ("fastexcel", "excel"),
+    "llvmlite": ("numba", "protect"),
+    "numba": ("numba", "protect"),
+    "opacus": ("opacus", "dp-torch"),
+    "opendp": ("opendp", "dp"),
+    "phonenumbers": ("phonenumberslite", "pii"),
+    "presidio_analyzer": ("presidio-analyzer", "presidio"),
+    "pyreadstat": ("pyreadstat", "statfiles"),
+    "scipy": ("scipy", "protect"),
+    "sklearn": ("scikit-learn", "protect"),
+    "spacy": ("spacy", "presidio"),
+    "sqlglot": ("sqlglot", "dp"),
+    "stdnum": ("python-stdnum", "pii"),
+    "threadpoolctl": ("threadpoolctl", "protect"),
+    "torch": ("torch", "dp-torch"),
+}
+
+
+def need(*modules: str) -> None:
+    """Raise if a library that a job needs isn't installed, before the job has begun.
+
+    Examples
+    --------
+    >>> need("numba", "sklearn")
+    """
+    absent = [name for name in modules if find_spec(name) is None]
+    if absent:
+        raise _without(absent)
+
+
+def missing(error: ModuleNotFoundError) -> MissingDependencyError | None:
+    """Return what to say of an import that failed, or None if no extra would have helped.
+
+    Examples
+    --------
+    >>> print(missing(ModuleNotFoundError(name="sklearn.tree")).what)
+    This needs scikit-learn, which isn't installed.
+    """
+    absent = (error.name or "").partition(".")[0]
+    return _without([absent]) if absent in OPTIONAL else None
+
+
+def _without(absent: list[str]) -> MissingDependencyError:
+    packages = dict.fromkeys(OPTIONAL[name][0] for name in absent)
+    extras = dict.fromkeys(OPTIONAL[name][1] for name in absent)
+    are = "isn't" if len(packages) == 1 else "aren't"
+    return MissingDependencyError(
+        f"This needs {', '.join(packages)}, which {are} installed.",
+        hint=f"Install the extra that has it: pip install 'halfmask[{','.join(extras)}]'.",
+    )

@@ -9,7 +9,7 @@ import pytest
 from halfmask.anonymize._axes import Axes
 from halfmask.anonymize._centroid_partition import group_near
 from halfmask.anonymize._growth import engine_rules
-from halfmask.anonymize._row_codes import SensitiveCodes
+from halfmask.anonymize._summary import SensitiveCodes
 from halfmask.guarantees import DistinctLDiversity, KAnonymity
 from halfmask.kernels.partition.mdav import MEAN, MODE
 

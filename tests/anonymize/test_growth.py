@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize import Anonymizer, _growth
 from halfmask.anonymize._growth import GrowthPlan, _pack, engine_rules, grow_partition
-from halfmask.anonymize._row_codes import SensitiveCodes
+from halfmask.anonymize._summary import SensitiveCodes
 from halfmask.data import Hierarchy
 from halfmask.guarantees import (
     Classes,

@@ -15,7 +15,7 @@ from halfmask.anonymize import Partition
 from halfmask.anonymize._cells import CellCounts, count_cells
 from halfmask.anonymize._fitted import Fitted
 from halfmask.anonymize._mending import mend
-from halfmask.anonymize._row_codes import SensitiveCodes
+from halfmask.anonymize._summary import SensitiveCodes
 from halfmask.anonymize.coding import code_column
 from halfmask.data import Column
 from halfmask.guarantees import (

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import HierarchyError
-from halfmask.anonymize._row_codes import SensitiveCodes
+from halfmask.anonymize._summary import SensitiveCodes
 
 ORDER = ("low", "middle", "high")
 

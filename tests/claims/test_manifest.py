@@ -8,8 +8,7 @@ import pytest
 
 from halfmask._errors import ReleaseError
 from halfmask.claims import Evidence
-from halfmask.claims.manifest import write_manifest
-from halfmask.claims.released_files import MANIFEST_NAME
+from halfmask.claims.manifest import MANIFEST_NAME, write_manifest
 
 
 def test_a_number_that_json_lacks_is_not_written(folder):

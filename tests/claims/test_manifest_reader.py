@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from halfmask._errors import VerificationError
 from halfmask.claims import BASES, Claim, DataFile, Manifest, read_manifest
+from halfmask.claims.manifest import MANIFEST_NAME
 from halfmask.claims.manifest_reader import parse_manifest
-from halfmask.claims.released_files import MANIFEST_NAME
 
 HASH = "0" * 64
 

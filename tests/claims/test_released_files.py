@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from halfmask.claims.released_files import check_name, entries_of, released_file
+from halfmask.claims.manifest import check_name, entries_of, released_file
 
 
 @pytest.mark.parametrize(

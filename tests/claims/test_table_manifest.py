@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from halfmask.claims import read_manifest, table_manifest
-from halfmask.claims.released_files import MANIFEST_NAME
+from halfmask.claims.manifest import MANIFEST_NAME
 
 
 def test_what_is_written_is_read_back(folder):

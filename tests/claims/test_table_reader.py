@@ -9,8 +9,8 @@ import pytest
 
 from halfmask._errors import VerificationError
 from halfmask.claims import read_manifest, table_manifest
+from halfmask.claims.manifest import MANIFEST_NAME
 from halfmask.claims.manifest_reader import parse_manifest
-from halfmask.claims.released_files import MANIFEST_NAME
 
 HASH = "0" * 64
 

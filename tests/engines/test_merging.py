@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask import DataError
-from halfmask.engines._merging import merged
+from halfmask.engines._local import merged
 
 
 @given(st.lists(st.text(max_size=2), min_size=1))

@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET  # what we drew ourselves
 import pytest
 
 from halfmask.plots import svg
-from halfmask.plots.words import safe
+from halfmask.plots.svg import safe
 
 HEX = re.compile(r"#[0-9a-f]{6}")
 

@@ -18,8 +18,7 @@ import pytest
 from halfmask.claims import ClassClaim as Claim
 from halfmask.claims import Evidence, ReleasedColumn, RowCounts, SupportFile
 from halfmask.claims import TableManifest as Manifest
-from halfmask.claims.manifest import DataFile, write_manifest
-from halfmask.claims.released_files import MANIFEST_NAME
+from halfmask.claims.manifest import MANIFEST_NAME, DataFile, write_manifest
 
 if TYPE_CHECKING:
     import polars as pl

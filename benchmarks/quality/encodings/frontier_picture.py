@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask.plots import svg
-from halfmask.plots.svg import circle, line, rect, text
-from halfmask.plots.words import safe, wrapped
+from halfmask.plots.svg import circle, line, rect, safe, text, wrapped
 
 if TYPE_CHECKING:
     from frontier import Frontier, FrontierPoint

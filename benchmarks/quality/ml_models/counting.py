@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from halfmask.verifier.tables._counting import count_classes
-from halfmask.verifier.tables._values import dictionaries
+from halfmask.verifier.tables.part import dictionaries
 
 if TYPE_CHECKING:
     from ml_models.task import Anonymized, Rows, Task

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from halfmask.anonymize._cells import CellCounts as CellCounts
+from halfmask.anonymize._cells import Partition
 from halfmask.anonymize._fitted import Fitted as Fitted
 from halfmask.anonymize._full_domain import FullDomain
 from halfmask.anonymize._guided import Guided
@@ -24,13 +25,12 @@ from halfmask.anonymize._lattice_rounds import RoundsPartition
 from halfmask.anonymize._level_people import PeopleOfNode as PeopleOfNode
 from halfmask.anonymize._mdav import Mdav
 from halfmask.anonymize._mondrian import Mondrian
-from halfmask.anonymize._partition import Partition
 from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._population import PlacedPeople as PlacedPeople
 from halfmask.anonymize._population import Population
 from halfmask.anonymize._protection import Protection
-from halfmask.anonymize._row_codes import PersonCodes as PersonCodes
 from halfmask.anonymize._summary import MAX_ROWS as MAX_ROWS
+from halfmask.anonymize._summary import PersonCodes as PersonCodes
 from halfmask.anonymize._summary import Summary
 from halfmask.anonymize.coding import Coding as Coding
 from halfmask.anonymize.method import Method

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.anonymize._partition import Partition, balanced_tree, boxes
+from halfmask.anonymize._cells import Partition, balanced_tree, boxes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._axes import Axes
-    from halfmask.anonymize._row_codes import SensitiveCodes
+    from halfmask.anonymize._summary import SensitiveCodes
     from halfmask.kernels.partition.criteria import Rules
 
 

@@ -13,7 +13,7 @@ from halfmask._validation import rows_of_share
 from halfmask.anonymize._growth import grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
 from halfmask.anonymize._lattice_partition import LatticePartition
-from halfmask.anonymize._row_codes import PersonCodes, SensitiveCodes, written_codes
+from halfmask.anonymize._summary import PersonCodes, SensitiveCodes, written_codes
 from halfmask.anonymize.coding import Coding, code_column, relative_weights
 from halfmask.anonymize.method import as_guides
 from halfmask.data import leaf_text
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize._cells import Partition
+    from halfmask.anonymize._growth import GrowthPlan
     from halfmask.anonymize._summary import Summary
     from halfmask.anonymize.coding import RangeGrid
     from halfmask.anonymize.lattice import NodePeople
@@ -110,7 +111,9 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
     persons = None if person is None else PersonCodes.of(rows[person], summary.values(person))
     plan = method.plan_growth(guides)
     partition: Partition
-    if plan.lattice is not None:
+    if plan.lattice is None:
+        partition, cell_of_row = _grow_cells(codings, codes, sensitive, guarantees, plan, persons)
+    else:
         partition, cell_of_row = choose_levels(
             codings,
             codes,
@@ -122,23 +125,6 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
             max_suppressed=rows_of_share(max_suppression_fraction, rows.height),
             people=None if people is None else people(codings),
         )
-    else:
-        axes = None
-        if plan.search == "nearest":
-            from halfmask.anonymize._axes import Axes  # noqa: PLC0415 # the compiler loads late
-
-            axes = Axes.of(codings, codes)
-        partition, cell_of_row = grow_partition(
-            codes,
-            [coding.n_codes for coding in codings],
-            [coding.boundaries for coding in codings],
-            sensitive=sensitive,
-            guarantees=guarantees,
-            plan=plan,
-            weights=relative_weights(coding.column.weight for coding in codings),
-            axes=axes,
-            persons=persons,
-        )
     return Fitted(
         codings=tuple(codings),
         codes=tuple(codes),
@@ -146,6 +132,33 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
         guarantees=guarantees,
         partition=partition,
         cell_of_row=cell_of_row,
+        persons=persons,
+    )
+
+
+def _grow_cells(
+    codings: Sequence[Coding],
+    codes: Sequence[NDArray[np.integer]],
+    sensitive: tuple[SensitiveCodes, ...],
+    guarantees: tuple[Guarantee, ...],
+    plan: GrowthPlan,
+    persons: PersonCodes | None,
+) -> tuple[Partition, NDArray[np.int32]]:
+    """Return the cells that are cut or grouped, and the cell of each row."""
+    axes = None
+    if plan.search == "nearest":
+        from halfmask.anonymize._axes import Axes  # noqa: PLC0415 # the compiler loads late
+
+        axes = Axes.of(codings, codes)
+    return grow_partition(
+        codes,
+        [coding.n_codes for coding in codings],
+        [coding.boundaries for coding in codings],
+        sensitive=sensitive,
+        guarantees=guarantees,
+        plan=plan,
+        weights=relative_weights(coding.column.weight for coding in codings),
+        axes=axes,
         persons=persons,
     )
 

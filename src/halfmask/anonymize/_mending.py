@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from halfmask._errors import GuaranteeNotMetError
 from halfmask._validation import rows_of_share
 from halfmask.anonymize._cells import CellCounts
-from halfmask.anonymize._row_codes import written_codes
+from halfmask.anonymize._summary import written_codes
 from halfmask.anonymize._suppressing import smallest_enough
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from halfmask.anonymize._cells import Partition
     from halfmask.anonymize._fitted import Fitted
-    from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._population import PlacedPeople
     from halfmask.guarantees import Classes, Guarantee
 

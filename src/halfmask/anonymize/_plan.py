@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnNotFoundError
+from halfmask._errors import ColumnNotFoundError, SchemaError
 from halfmask.anonymize._cells import CellColumn
-from halfmask.anonymize.recodings import Level, Ranges
+from halfmask.anonymize.recodings import Level, Ranges, Representative
 from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._cells import CellCounts
-    from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize._cells import CellCounts, Partition
+    from halfmask.anonymize._fitted import Fitted
     from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.method import Method
     from halfmask.anonymize.recodings import Recoding
+    from halfmask.data import Schema
     from halfmask.guarantees import Guarantee
 
 
@@ -211,6 +212,46 @@ class Plan:
         # polars turns indices of any other type into these, once a column.
         places = cells.cast(pl.UInt32)
         return list(map_in_order(self.released, lambda series: series.gather(places)))
+
+
+def write_cells(
+    fitted: Fitted, counts: CellCounts, recodings: Mapping[str, Recoding], schema: Schema
+) -> Iterable[pl.Series]:
+    """Yield what each quasi-identifier is in each cell."""
+    chosen: Sequence[NDArray[np.int64] | None] = [None] * len(fitted.codings)
+    if any(isinstance(recoding, Representative) for recoding in recodings.values()):
+        kept = np.flatnonzero(fitted.cell_of_row >= 0)
+        codes = [column[kept] for column in fitted.codes]
+        rows = representative_rows(fitted.cell_of_row[kept], codes, fitted.codings)
+        chosen = [column[rows].astype(np.int64) for column in codes]
+
+    def write(place: int) -> pl.Series:
+        coding = fitted.codings[place]
+        column = CellColumn.of(
+            coding,
+            place,
+            partition=fitted.partition,
+            counts=counts,
+            representatives=chosen[place],
+        )
+        series = recodings[coding.column.name].write(column)
+        _check_bounds(series, schema)
+        return series
+
+    return map_in_order(range(len(fitted.codings)), write)
+
+
+def _check_bounds(written: pl.Series, schema: Schema) -> None:
+    """Raise if a column of bounds would have the name of another column."""
+    if written.dtype != pl.Struct:
+        return
+    for name in written.struct.fields:
+        if name in schema:
+            raise SchemaError(
+                f"The bounds of column {written.name!r} need the name {name!r}, which another "
+                "column has.",
+                hint="Rename that column, or write the ranges as text.",
+            )
 
 
 def representative_rows(

@@ -6,27 +6,25 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-import polars as pl
-
 from halfmask._errors import GuaranteeNotMetError, ParameterError, SchemaError
 from halfmask._validation import fraction
-from halfmask.anonymize._cells import CellColumn, CellCounts, count_cells
+from halfmask.anonymize._cells import CellCounts, count_cells
 from halfmask.anonymize._fitted import Fitted, fit_cells
 from halfmask.anonymize._lattice_partition import LatticePartition
 from halfmask.anonymize._level_people import LevelPeople, PeopleOfNode
 from halfmask.anonymize._mending import better_start, mend
-from halfmask.anonymize._plan import Plan, representative_rows
+from halfmask.anonymize._plan import Plan, write_cells
 from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
-from halfmask.anonymize.recodings import Centroid, Level, Ranges, Representative
+from halfmask.anonymize.recodings import Centroid, Level, Ranges
 from halfmask.anonymize.recodings._ranges import check_ranges
 from halfmask.data.value_patterns import names_nobody
-from halfmask.engines import map_in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.anonymize._population import PlacedPeople, Population
@@ -149,9 +147,7 @@ class Protection:
         if not self.method.judges_release:
             return
         keeps = all(each.monotone and not each.needs_written for each in self.guarantees)
-        names = self.schema.quasi_identifiers
-        used = {name: self.column_recodings.get(name, self.recoding) for name in names}
-        for name, recoding in used.items():
+        for name, recoding in self._recodings.items():
             if isinstance(recoding, Level) or (isinstance(recoding, Centroid) and keeps):
                 continue
             why = "the same groups in every row, which it doesn't write"
@@ -330,7 +326,8 @@ class Protection:
             _check_kept(fitted, counts.classes if people is None else people.classes(counts)[0])
         elif counts is None:
             n_rows = len(fitted.cell_of_row)
-            fitted = trim(fitted, max_rows=int(suppressible * n_rows))
+            if most := int(suppressible * n_rows):
+                fitted = trim(fitted, max_rows=most)
             counts = CellCounts.of(fitted)
             # The rows that trimming used up reduce the budget of mending.
             spent = n_rows - counts.classes.rows
@@ -346,7 +343,7 @@ class Protection:
         plan = Plan(
             codings=fitted.codings,
             partition=fitted.partition,
-            written=tuple(self._write(fitted, counts)),
+            written=tuple(write_cells(fitted, counts, self._recodings, self.schema)),
             guarantees=fitted.guarantees,
             method=self.method,
             recoding=self.recoding,
@@ -376,45 +373,13 @@ class Protection:
     def _placed(self, codings: Sequence[Coding]) -> PlacedPeople | None:
         if self.population is None or self._people is None:
             return None
+        return self.population.placed(codings, self._recodings)
+
+    @property
+    def _recodings(self) -> dict[str, Recoding]:
+        """The recoding of each quasi-identifier."""
         names = self.schema.quasi_identifiers
-        recodings = {name: self.column_recodings.get(name, self.recoding) for name in names}
-        return self.population.placed(codings, recodings)
-
-    def _write(self, fitted: Fitted, counts: CellCounts) -> Iterable[pl.Series]:
-        chosen: Sequence[NDArray[np.int64] | None] = [None] * len(fitted.codings)
-        names = [coding.column.name for coding in fitted.codings]
-        recodings = [self.column_recodings.get(name, self.recoding) for name in names]
-        if any(isinstance(recoding, Representative) for recoding in recodings):
-            kept = np.flatnonzero(fitted.cell_of_row >= 0)
-            codes = [column[kept] for column in fitted.codes]
-            rows = representative_rows(fitted.cell_of_row[kept], codes, fitted.codings)
-            chosen = [column[rows].astype(np.int64) for column in codes]
-
-        def write(place: int) -> pl.Series:
-            column = CellColumn.of(
-                fitted.codings[place],
-                place,
-                partition=fitted.partition,
-                counts=counts,
-                representatives=chosen[place],
-            )
-            series = recodings[place].write(column)
-            self._check_names(series)
-            return series
-
-        return map_in_order(range(len(fitted.codings)), write)
-
-    def _check_names(self, written: pl.Series) -> None:
-        """Raise if a column of bounds would have the name of another column."""
-        if written.dtype != pl.Struct:
-            return
-        for name in written.struct.fields:
-            if name in self.schema:
-                raise SchemaError(
-                    f"The bounds of column {written.name!r} need the name {name!r}, which another "
-                    "column has.",
-                    hint="Rename that column, or write the ranges as text.",
-                )
+        return {name: self.column_recodings.get(name, self.recoding) for name in names}
 
 
 def _check_kept(fitted: Fitted, classes: Classes) -> None:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask.anonymize._growth import engine_rules
-from halfmask.anonymize._row_codes import narrow
+from halfmask.anonymize._summary import narrow
 from halfmask.anonymize.coding import relative_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.anonymize._cells import Partition
     from halfmask.anonymize._fitted import Fitted
-    from halfmask.anonymize._partition import Partition
     from halfmask.kernels.partition.criteria import Rules
     from halfmask.kernels.partition.trimming import Moves
 

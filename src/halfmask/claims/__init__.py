@@ -29,11 +29,11 @@ from halfmask.claims.event_claims import (
     RunCounts,
     events_manifest,
 )
+from halfmask.claims.manifest import MANIFEST_NAME as MANIFEST_NAME
 from halfmask.claims.manifest import REPORT_NAME as REPORT_NAME
 from halfmask.claims.manifest import DataFile, Manifest
 from halfmask.claims.manifest import write_manifest as write_manifest
 from halfmask.claims.manifest_reader import read_manifest
-from halfmask.claims.released_files import MANIFEST_NAME as MANIFEST_NAME
 from halfmask.claims.table_claims import (
     ClassClaim,
     Evidence,

@@ -16,7 +16,7 @@ from halfmask.claims.claim import WEAKNESSES, weakness_sentence
 from halfmask.claims.manifest import EVENTS, DataFile, Manifest
 
 if TYPE_CHECKING:
-    from halfmask.claims._strict import At
+    from halfmask.claims._details import At
     from halfmask.claims.claim import Claim, Json
 
 #: The models of their claims.

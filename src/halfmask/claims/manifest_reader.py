@@ -8,19 +8,20 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final, cast
 
 from halfmask._errors import VerificationError
-from halfmask.claims._strict import At, strict_json
+from halfmask.claims._details import At, released_name, strict_json
 from halfmask.claims.claim import BASES, WEAKNESSES, Basis, Claim, weakness_sentence
 from halfmask.claims.manifest import (
     EVENTS,
     FORMAT,
+    MANIFEST_NAME,
     MASKED,
     MICRODATA,
     SYNTHETIC,
     VERSION,
     DataFile,
     Manifest,
+    manifest_path,
 )
-from halfmask.claims.released_files import MANIFEST_NAME, manifest_path, released_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,11 +11,18 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
-from halfmask.claims._details import Details, key, one_of, read, read_claim, stated_claim
-from halfmask.claims._strict import At
+from halfmask.claims._details import (
+    At,
+    Details,
+    key,
+    one_of,
+    read,
+    read_claim,
+    released_name,
+    stated_claim,
+)
 from halfmask.claims.claim import Basis  # noqa: TC001 # types of fields
-from halfmask.claims.manifest import MICRODATA, DataFile, Manifest
-from halfmask.claims.released_files import MANIFEST_NAME, released_name
+from halfmask.claims.manifest import MANIFEST_NAME, MICRODATA, DataFile, Manifest
 
 if TYPE_CHECKING:
     from halfmask.claims.claim import Claim, Json

@@ -122,11 +122,7 @@ def risk(  # each is an option
     people.check()
     if where_run.engine is not None:
         people.check_counted(max_global_risk=max_global_risk, per_row=per_row)
-    if per_row is not None and Path(per_row).suffix not in TABLES:
-        raise UsageError(
-            "The file for the risk of each row has another format.",
-            hint="Give a name that ends in .csv or .parquet.",
-        )
+    _check_table(per_row)
     from halfmask.assess.risk import assess_risk, counted_risk  # noqa: PLC0415 # half a second
 
     names = items_of(quasi_identifiers, "A name of --quasi-identifiers")
@@ -164,6 +160,14 @@ def _read(reading: Reading, table: str) -> pl.DataFrame:
     import polars as pl  # noqa: PLC0415 # half a second
 
     return pl.concat(list(reading.open(table).batches()))
+
+
+def _check_table(per_row: str | None) -> None:
+    if per_row is not None and Path(per_row).suffix not in TABLES:
+        raise UsageError(
+            "The file for the risk of each row has another format.",
+            hint="Give a name that ends in .csv or .parquet.",
+        )
 
 
 def _write(found: RiskAssessment | CountedRisk, out: str | None, per_row: str | None) -> None:

@@ -75,12 +75,16 @@ class EventInput:
         "client, such as bootstrap.servers=HOST:PORT; may be given more than once."
     )
 
-    def check(self) -> None:
+    def check(self, how: RunOptions, trying: DryRunOptions, out: str) -> None:
         """Refuse what doesn't go together."""
         if self.follow and self.topic:
             raise UsageError("--follow is for a file: a topic is followed anyway.")
         if any("=" not in setting for setting in self.topic or ()):
             raise UsageError("--topic wants KEY=VALUE, such as bootstrap.servers=HOST:PORT.")
+        if trying.dry_run and self.topic:
+            raise UsageError("--dry-run is for files and pipes, not for a topic.")
+        if how.strict and not trying.dry_run and (out == "-" or self.follow or self.topic):
+            raise UsageError("--strict needs an input that ends and an output file.")
 
     def open(self, source: str, policy: EventPolicy) -> Source:
         """Open a topic, or files of which only what the policy names is looked at."""
@@ -110,6 +114,11 @@ class BadLineOptions:
     dead_letter_content: bool = flag(
         "--dead-letter-content: Also write the invalid lines to that file. Keep it confidential."
     )
+
+    def check(self) -> None:
+        """Refuse content without a file for it."""
+        if self.dead_letter_content and self.dead_letters is None:
+            raise UsageError("--dead-letter-content goes with --dead-letters.")
 
     def letters(self, *, overwrite: bool) -> DeadLetters | None:
         """Return where they are noted, if anywhere."""
@@ -183,16 +192,11 @@ def run(
     tables come from the vault. Sequence numbers continue in the next run of the stream.
     """
     check_streams(source, out, place.lock, as_json=saying.as_json)
-    coming.check()
-    if trying.dry_run and coming.topic:
-        raise UsageError("--dry-run is for files and pipes, not for a topic.")
-    if how.strict and not trying.dry_run and (out == "-" or coming.follow or coming.topic):
-        raise UsageError("--strict needs an input that ends and an output file.")
+    coming.check(how, trying, out)
     read = (policy,) if coming.topic else (policy, source)
     for target in (out, bad.dead_letters or "-"):
         check_apart(target, *read)
-    if bad.dead_letter_content and bad.dead_letters is None:
-        raise UsageError("--dead-letter-content goes with --dead-letters.")
+    bad.check()
     vault = place.lock.open(place.vault)
     from halfmask.events import EventPolicy, run_events, stage_of  # noqa: PLC0415 # half a second
     from halfmask.events.report import Reporting, strict_gate  # noqa: PLC0415 # the same

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 import typer
 
 from halfmask._errors import HalfmaskError
-from halfmask._optional import missing
+from halfmask._foreign import missing
 
 FAILED, MISUSED, STOPPED = 1, 2, 130
 #: The codes that no class of `halfmask._errors` has.

@@ -56,11 +56,8 @@ def hash_(
     process, whatever the engine.
     """
     check_streams(table, out, place.lock, as_json=saying.as_json)
-    if not fit and (options.given() or label or task):
-        raise UsageError(
-            "The settings and the label are those of a hasher that is fitted, and it has them.",
-            hint="Give --fit to fit a new one, or leave them away.",
-        )
+    if not fit:
+        _check_fitted(is_given=bool(options.given() or label or task))
     if where.engine not in {None, "local"} and not names_folder(out):
         raise UsageError(
             "On a cluster, workers write the hashed rows into a folder.",
@@ -97,6 +94,14 @@ def hash_(
             progress=stages,
         )
     return _answer(hasher, rows, place.hasher, saying)
+
+
+def _check_fitted(*, is_given: bool) -> None:
+    if is_given:
+        raise UsageError(
+            "The settings and the label are those of a hasher that is fitted, and it has them.",
+            hint="Give --fit to fit a new one, or leave them away.",
+        )
 
 
 def _answer(fitted: FileHasher, rows: int, name: str, saying: SayingOptions) -> int:

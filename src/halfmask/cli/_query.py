@@ -54,12 +54,7 @@ def query(
     Each answer has a 95 % interval. A question that was asked before costs nothing.
     """
     if out is not None:
-        if plan:
-            raise UsageError("A plan has no answer to release.", hint="Leave --out out.")
-        if Path(out).exists():
-            raise UsageError("The folder of --out exists already.", hint="Name a new one.")
-        if not Path(out).absolute().parent.is_dir():
-            raise UsageError("The folder that --out would be made in isn't there.")
+        _check_new(out, is_plan=plan)
     ledger = where.open(table)
     from halfmask.data import open_table  # noqa: PLC0415 # half a second
     from halfmask.dp.queries import (  # noqa: PLC0415 # half a second
@@ -94,6 +89,16 @@ def query(
             paid = question.plan(epsilon=answer.epsilon, delta=answer.delta, noise=noise)
             return saying.say(answer.to_dict(), lambda: _show(answer, paid))
     return saying.say(planned.to_dict(), lambda: _explain(planned, console()))
+
+
+def _check_new(out: str, *, is_plan: bool) -> None:
+    """Refuse a folder that no answer can be released into, before it is charged."""
+    if is_plan:
+        raise UsageError("A plan has no answer to release.", hint="Leave --out out.")
+    if Path(out).exists():
+        raise UsageError("The folder of --out exists already.", hint="Name a new one.")
+    if not Path(out).absolute().parent.is_dir():
+        raise UsageError("The folder that --out would be made in isn't there.")
 
 
 def _explain(planned: QueryPlan, out: Console) -> None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from pydantic import BeforeValidator, Field, StrictBool, StrictStr, model_validator
 
 from halfmask._errors import PolicyError
-from halfmask._file_kinds import FileKind
-from halfmask._policy_files import WrittenPolicy, near
+from halfmask._policy_files import FileKind, WrittenPolicy, near
 from halfmask._sections import Number, Section, Whole
 from halfmask.claims.manifest import DATABASE
 from halfmask.microdata.mask_section import MaskSection, TableMaskSection, mask_parameters

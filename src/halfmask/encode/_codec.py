@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask.data import like, to_polars
 from halfmask.encode._claims import claims_of, weaknesses_of
 from halfmask.encode._codes import Codes

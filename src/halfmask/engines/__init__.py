@@ -18,11 +18,11 @@ from halfmask.engines._dask import DaskEngine
 from halfmask.engines._folders import PartFolder as PartFolder
 from halfmask.engines._folders import folder_of_parts as folder_of_parts
 from halfmask.engines._local import LocalEngine
+from halfmask.engines._local import fold_table as fold_table
 from halfmask.engines._local import map_in_order as map_in_order
+from halfmask.engines._local import map_table as map_table
 from halfmask.engines._local import worker_count as worker_count
 from halfmask.engines._spark import SparkEngine
-from halfmask.engines._tables import fold_table as fold_table
-from halfmask.engines._tables import map_table as map_table
 from halfmask.engines.engine import Engine
 
 # Public names are in `__all__`; the others are for other rooms.

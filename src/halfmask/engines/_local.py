@@ -1,4 +1,7 @@
-"""The engine of one machine: batches in threads, in order and with few of them in memory."""
+"""The engine of one machine: batches in threads, in order and with few of them in memory.
+
+Any engine folds a table through `fold_table`: it reads the parts, or is sent the batches.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,20 @@ import os
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from halfmask._errors import DataError
+from halfmask._progress import Progress, silent
 from halfmask._validation import integer_at_least
-from halfmask.engines._merging import merged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from halfmask.engines.engine import Batch, Part
+    import polars as pl
+
+    from halfmask.data import Source
+    from halfmask.engines.engine import Batch, Engine, Part
 
 
 def worker_count() -> int:
@@ -106,3 +114,161 @@ def map_in_order(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def merged(parts: Iterable[Part], merge: Callable[[Part, Part], Part]) -> Part:
+    """Return all parts merged, each with its neighbour.
+
+    Sums of two, four, eight ... parts are kept. So each part is merged a few times instead of once
+    for every later part, and no more parts are held than there are such sums.
+
+    Examples
+    --------
+    >>> merged("abcde", lambda left, right: f"({left}{right})")
+    '(((ab)(cd))e)'
+    """
+    held: list[tuple[int, Part]] = []
+    for part in parts:
+        held.append((1, part))
+        del part  # no name may keep a part alive that is merged
+        while len(held) > 1 and held[-1][0] == held[-2][0]:
+            _join_last(held, merge)
+    while len(held) > 1:
+        _join_last(held, merge)
+    if not held:
+        raise DataError("There is no batch to summarize.")
+    return held[0][1]
+
+
+def _join_last(held: list[tuple[int, Part]], merge: Callable[[Part, Part], Part]) -> None:
+    (size, before), (more, after) = held[-2:]
+    held[-2:] = [(size + more, merge(before, after))]
+
+
+def fold_table(  # what is folded, and how
+    engine: Engine,
+    source: Source,
+    columns: Sequence[str],
+    summarize: Callable[[int, pl.DataFrame], Part],
+    merge: Callable[[Part, Part], Part],
+    *,
+    n_rows: int | None = None,
+    stage: str = "reading",
+    progress: Progress = silent,
+) -> Part:
+    """Return the merged summaries of the batches of a table; see `Engine.fold`.
+
+    Parameters
+    ----------
+    engine
+        Summarizes batches. It reads a table in files of Parquet by itself.
+    source, columns
+        The table, and the columns to read.
+    summarize
+        Takes the number of a batch, from 0, and its rows.
+    merge
+        Adds up two summaries.
+    n_rows
+        How many rows a batch has, as of `halfmask.data.Source.batches`.
+    stage, progress
+        What is being done; called with how far it is.
+
+    Raises
+    ------
+    DataError
+        If a worker can't read its part.
+    """
+    batches, function = _as_batches(engine, source, columns, summarize, n_rows, stage, progress)
+    return engine.fold(batches, function, merge)
+
+
+def map_table(  # what is mapped, and how
+    engine: Engine,
+    source: Source,
+    columns: Sequence[str],
+    apply: Callable[..., Part],
+    *,
+    given: Iterable[Any] | None = None,
+    n_rows: int | None = None,
+    stage: str = "reading",
+    progress: Progress = silent,
+) -> Iterator[Part]:
+    """Yield the function of each batch of a table, in order; see `Engine.map`.
+
+    Parameters
+    ----------
+    engine
+        Applies the function. It reads a table in files of Parquet by itself.
+    source, columns
+        The table, and the columns to read.
+    apply
+        Takes the number of a batch, from 0, its rows, and what is given for it, if anything is.
+    given
+        One value for each batch.
+    n_rows
+        As of `fold_table`.
+    stage, progress
+        What is being done; called with how far it is.
+
+    Raises
+    ------
+    DataError
+        If a worker can't read its part.
+    """
+    batches, function = _as_batches(engine, source, columns, apply, n_rows, stage, progress, given)
+    return engine.map(batches, function)
+
+
+def _as_batches(
+    engine: Engine,
+    source: Source,
+    columns: Sequence[str],
+    function: Callable[..., Part],
+    n_rows: int | None,
+    stage: str,
+    progress: Progress,
+    given: Iterable[Any] | None = None,
+) -> tuple[Iterator[Any], Callable[[Any], Part]]:
+    """Return what an engine takes, and its function of each."""
+    parts = source.parts(n_rows)
+    values = None if given is None else iter(given)
+
+    def numbered(batches: Iterable[Any]) -> Iterator[Any]:
+        read = 0
+        for number, batch in enumerate(batches):
+            # The range of a part, or the frame of a batch: rows of the table, either way.
+            read += len(batch)
+            yield (number, batch, *(() if values is None else (next(values),)))
+            del batch  # before the next one is read
+            progress(stage, min(1.0, read / max(1, source.n_rows)))
+
+    if parts is None:
+        return numbered(source.batches(n_rows, columns=columns)), partial(_of_rows, function)
+    is_elsewhere = not isinstance(engine, LocalEngine)
+    read = partial(_of_part, function, source, list(columns), is_elsewhere)
+    return numbered(parts), read
+
+
+def _of_rows(function: Callable[..., Part], batch: tuple[Any, ...]) -> Part:
+    return function(*batch)
+
+
+def _of_part(
+    function: Callable[..., Part],
+    source: Source,
+    columns: list[str],
+    is_elsewhere: bool,  # noqa: FBT001 # bound by a partial
+    batch: tuple[Any, ...],
+) -> Part:
+    """Read some rows of a table, where this process runs, and return the function of them."""
+    number, rows, *given = batch
+    try:
+        frame = source.part(rows).read(columns=columns)
+    except DataError as error:
+        if not is_elsewhere:
+            raise
+        raise DataError(
+            f"A worker can't read its part of the table. {error.what.written}",
+            hint=source.on_workers,
+        ) from None
+    return function(number, frame, *given)

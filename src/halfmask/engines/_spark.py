@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import EngineError, MissingDependencyError, ParameterError
 from halfmask._validation import integer_at_least
-from halfmask.engines._merging import merged
+from halfmask.engines._local import merged
 from halfmask.engines._versions import check_versions, versions
 
 if TYPE_CHECKING:

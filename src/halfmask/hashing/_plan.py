@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from halfmask._errors import DataError, HalfmaskError, KeyMismatchError, SchemaError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask.data.text_forms import TextWatch
 from halfmask.hashing._cells import (
     arrow_of,

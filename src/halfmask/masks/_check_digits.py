@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask.masks._ff1 import LEAST_DOMAIN
 
 if TYPE_CHECKING:

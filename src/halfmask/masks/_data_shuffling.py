@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, SchemaError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._mask import MaskTraits
 from halfmask.masks._row_draws import noise, row_fractions

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnWarning, DataError, ParameterError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._random import keyed_order
 from halfmask._validation import decimal
 from halfmask.masks._checked_mask import CheckedMask

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._random import KEY_BYTES
 from halfmask.data import as_text
 from halfmask.masks._mask import MaskTraits

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ColumnWarning, PolicyError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._random import key_or_fresh
 from halfmask.anonymize import MAX_ROWS, Protection, Summary
 from halfmask.claims.manifest import MICRODATA

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -96,8 +96,7 @@ def count_in_cells(
     )
 
 
-def _count(protection: Protection, fitted: Fitted, number: int, batch: pl.DataFrame) -> CellCounts:
-    del number  # all batches are counted alike
+def _count(protection: Protection, fitted: Fitted, _number: int, batch: pl.DataFrame) -> CellCounts:
     return protection.count(fitted, batch)
 
 
@@ -180,7 +179,7 @@ def fit_classes(
 
 def _codes_of_values(
     fitted: Fitted, summary: Summary
-) -> tuple[list[np.ndarray[tuple[int], np.dtype[np.integer[Any]]]], list[int]]:
+) -> tuple[list[NDArray[np.integer]], list[int]]:
     """Return a code for each raw value, and their number, where ranges end elsewhere too."""
     codes, n_codes = list(fitted.codes), [coding.n_codes for coding in fitted.codings]
     for place, coding in enumerate(fitted.codings):
@@ -360,9 +359,8 @@ def _finished(plan: Plan, columns: Sequence[str], placed: pl.DataFrame) -> pl.Da
     return placed.with_columns(plan.written_for(placed[CELL])).select(columns)
 
 
-def _complete_rows(number: int, batch: pl.DataFrame) -> int:
+def _complete_rows(_number: int, batch: pl.DataFrame) -> int:
     """Return how many rows have no missing cell."""
-    del number  # all batches are counted alike
     return batch.drop_nulls().height
 
 

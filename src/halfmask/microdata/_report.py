@@ -15,8 +15,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from halfmask.assess.risk import listed
-from halfmask.plots.chart import Anchor, Bar, Chart, Word
-from halfmask.plots.words import without_controls
+from halfmask.plots.svg import Anchor, Bar, Chart, Word, without_controls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ParameterError, ReleaseError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._random import key_or_fresh
 from halfmask.assess.masking.pairs import column_pairs
 from halfmask.assess.synthesis import (

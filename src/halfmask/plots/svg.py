@@ -2,12 +2,89 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from halfmask.plots.words import safe
+import textwrap
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+
+Series = Literal["before", "after"]
+Anchor = Literal["start", "middle", "end"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A rectangle of one series."""
+
+    series: Series
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """A label of a chart, at a point of its baseline."""
+
+    text: str
+    x: float
+    y: float
+    anchor: Anchor
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """One picture with the numbers that it is made of."""
+
+    name: str
+    title: str
+    description: str
+    width: int
+    height: int
+    bars: tuple[Bar, ...]
+    words: tuple[Word, ...]
+    baseline: float | None
+    outline: str
+    rows: tuple[tuple[str, float, float], ...]
+
+    def svg(self) -> str:
+        """Return the picture as an SVG element; no word of it becomes markup."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        name, width, height = safe(self.name), self.width, self.height
+        yield (
+            f'<svg class="chart" viewBox="0 0 {width} {height}" role="img" '
+            f'aria-labelledby="{name}-title {name}-desc">'
+        )
+        yield f'<title id="{name}-title">{safe(self.title)}</title>'
+        yield f'<desc id="{name}-desc">{safe(self.description)}</desc>'
+        for bar in self.bars:
+            if bar.width > 0 and bar.height > 0:
+                yield (
+                    f'<rect class="{bar.series}" x="{bar.x}" y="{bar.y}" width="{bar.width}" '
+                    f'height="{bar.height}"></rect>'
+                )
+        if self.outline:
+            yield f'<path class="outline" d="{self.outline}"></path>'
+        if self.baseline is not None:
+            y = self.baseline
+            yield f'<line class="floor" x1="0" x2="{width}" y1="{y}" y2="{y}"></line>'
+        for word in self.words:
+            strong = ' class="strong"' if word.strong else ""
+            yield (
+                f'<text x="{word.x}" y="{word.y}" text-anchor="{word.anchor}"{strong}>'
+                f"{safe(word.text)}</text>"
+            )
+        yield "</svg>"
+
 
 WIDTH, MARGIN, INSET = 900, 24, 18
 _PAPER, _CARD, INK, SOFT, RULE = "#f5f2ec", "#fffefb", "#1b2430", "#55606e", "#ddd6c9"
@@ -139,3 +216,34 @@ def grid(
     for y, words in up:
         parts += [line(left, y, right, y, RULE), text(left - 8, y + 4, words, "small", end=True)]
     return parts
+
+
+def without_controls(text: str) -> str:
+    r"""Return a text with controls, directions and what XML can't hold replaced.
+
+    Examples
+    --------
+    >>> without_controls("a\u202eb") == without_controls("a\0b") == "a\ufffdb"
+    True
+    """
+    return "".join("\N{REPLACEMENT CHARACTER}" if _is_refused(it) else it for it in text)
+
+
+def safe(words: str) -> str:
+    """Return words as they may stand in an element or an attribute."""
+    return escape(without_controls(words))
+
+
+def wrapped(words: str, letters: int) -> list[str]:
+    """Break words into lines of at most so many letters; a longer word is cut."""
+    return textwrap.wrap(" ".join(words.split()), letters) or [""]
+
+
+_DIRECTIONS: Final = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
+
+
+def _is_refused(letter: str) -> bool:
+    """Return whether a letter is a control, a surrogate, a direction, or none that XML can hold."""
+    if letter in "\ufffe\uffff" or unicodedata.category(letter) in {"Cc", "Cs"}:
+        return letter != "\n"
+    return unicodedata.bidirectional(letter) in _DIRECTIONS

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ReleaseError
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME, Manifest, write_manifest
+from halfmask.claims.manifest import manifest_of
 from halfmask.claims.manifest_reader import parse_manifest
-from halfmask.claims.released_files import manifest_of
 from halfmask.data import atomic_file, atomic_folder
 from halfmask.data.io.formats import is_object_address
 from halfmask.data.io.object_folder import object_folder

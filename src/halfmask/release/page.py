@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from halfmask.plots.words import without_controls
+from halfmask.plots.svg import without_controls
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim
-    from halfmask.plots.chart import Chart
+    from halfmask.plots.svg import Chart
 
 _NUMBER: Final = re.compile(r"[\d,.<>% —]*")
 _STYLE: Final = """

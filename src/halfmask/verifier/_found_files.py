@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
 
-from halfmask.claims.released_files import (
+from halfmask.claims.manifest import (
     MANIFEST_NAME,
     entries_of,
     folder_of,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ParameterError, VerificationError
 from halfmask.claims import REPORT_NAME, Claim, Manifest, read_manifest
-from halfmask.claims.released_files import folder_of, manifest_path
+from halfmask.claims.manifest import folder_of, manifest_path
 from halfmask.verifier._found_files import hashed, rows_of, unlisted
 from halfmask.verifier._result import IMPORT_CHECK, CheckedClaim, CheckedRelease, FileCheck
 from halfmask.verifier.checks import (

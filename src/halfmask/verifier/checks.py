@@ -25,8 +25,9 @@ from halfmask.claims.manifest import (
     PRIVATE_MICRODATA,
     PRIVATE_MODEL,
     SYNTHETIC,
+    folder_of,
+    released_file,
 )
-from halfmask.claims.released_files import folder_of, released_file
 
 if TYPE_CHECKING:
     import os

@@ -138,7 +138,7 @@ def test_a_folder_of_such_files_is_refused(tmp_path):
 def test_the_extra_is_named_where_it_is_absent(tmp_path, monkeypatch):
     pyreadstat.write_sav(FRAME, str(tmp_path / "a.sav"))
     monkeypatch.setattr(
-        "halfmask._optional.find_spec", lambda name: None if name == "pyreadstat" else sys
+        "halfmask._foreign.find_spec", lambda name: None if name == "pyreadstat" else sys
     )
 
     with pytest.raises(MissingDependencyError, match="needs pyreadstat"):

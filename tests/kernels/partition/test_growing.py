@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halfmask.anonymize._growth import GrowthPlan, grow_partition
-from halfmask.anonymize._row_codes import SensitiveCodes
+from halfmask.anonymize._summary import SensitiveCodes
 from halfmask.guarantees import (
     Classes,
     DistinctLDiversity,

@@ -78,7 +78,7 @@ def test_a_model_that_is_not_installed_is_never_downloaded():
 
 
 def test_presidio_is_named_where_it_is_not_installed(monkeypatch):
-    monkeypatch.setattr("halfmask._optional.find_spec", lambda name: None)  # noqa: ARG005 # as find_spec
+    monkeypatch.setattr("halfmask._foreign.find_spec", lambda name: None)  # noqa: ARG005 # as find_spec
     with pytest.raises(MissingDependencyError, match="presidio-analyzer"):
         DetailSearch((), model=MODEL)
 

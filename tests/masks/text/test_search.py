@@ -118,7 +118,7 @@ def test_what_is_not_known_is_refused(options, said):
 
 
 def test_a_library_that_is_not_there_is_named(monkeypatch):
-    monkeypatch.setattr("halfmask._optional.find_spec", lambda name: None)  # noqa: ARG005 # as find_spec
+    monkeypatch.setattr("halfmask._foreign.find_spec", lambda name: None)  # noqa: ARG005 # as find_spec
     with pytest.raises(MissingDependencyError, match="phonenumberslite"):
         DetailSearch(("email", "phone"))
     with pytest.raises(MissingDependencyError, match="python-stdnum"):

@@ -22,7 +22,7 @@ from halfmask.verifier.tables._counting import (
     starts_of,
     sum_cells,
 )
-from halfmask.verifier.tables._values import dictionaries, sensitive_values
+from halfmask.verifier.tables.part import dictionaries, sensitive_values
 
 cells = st.sampled_from(["a", "b", "", None])
 tables = st.lists(st.tuples(cells, st.sampled_from([1, 2, None]), cells), min_size=1, max_size=30)

@@ -9,7 +9,7 @@ import pytest
 from halfmask._errors import VerificationError
 from halfmask.verifier.tables._counting import Cells
 from halfmask.verifier.tables._support import read_tree
-from halfmask.verifier.tables._values import dictionaries, sensitive_values
+from halfmask.verifier.tables.part import dictionaries, sensitive_values
 
 
 def values_of(cells):

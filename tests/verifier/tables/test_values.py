@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask.guarantees import DistinctLDiversity, measure
-from halfmask.verifier.tables._values import dictionaries, is_judgeable, sensitive_values
+from halfmask.verifier.tables.part import dictionaries, is_judgeable, sensitive_values
 
 
 def coded(cells, kind="categorical", dtype=None):

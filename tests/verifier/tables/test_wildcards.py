@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from halfmask.verifier.tables import _wildcards
 from halfmask.verifier.tables._counting import count_classes
-from halfmask.verifier.tables._values import dictionaries, sensitive_values
 from halfmask.verifier.tables._wildcards import compatible_cells
+from halfmask.verifier.tables.part import dictionaries, sensitive_values
 
 cells = st.sampled_from(["a", "b", None])
 tables = st.lists(st.tuples(cells, cells, cells, st.sampled_from("xyz")), min_size=1, max_size=14)

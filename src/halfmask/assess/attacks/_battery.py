@@ -8,7 +8,7 @@ import platform
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from halfmask._errors import HalfmaskError, ParameterError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._progress import silent
 from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks import (

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from halfmask.assess.attacks._attack import EVERYONE
 from halfmask.assess.attacks._finding import VERDICTS, as_share, explain_verdicts
 from halfmask.plots import svg
-from halfmask.plots.svg import circle, line, rect, text
-from halfmask.plots.words import safe, wrapped
+from halfmask.plots.svg import circle, line, rect, safe, text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

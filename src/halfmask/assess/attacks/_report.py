@@ -12,8 +12,7 @@ from halfmask._errors import ParameterError
 from halfmask.assess.attacks._finding import VERDICTS, explain_verdicts
 from halfmask.assess.attacks._inputs import several
 from halfmask.data import atomic_file
-from halfmask.plots.svg import AFTER, BAD, BEFORE, SOFT
-from halfmask.plots.words import safe
+from halfmask.plots.svg import AFTER, BAD, BEFORE, SOFT, safe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

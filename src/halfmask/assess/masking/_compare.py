@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._progress import Progress, silent
 from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks import Certain, Finding, Outcome, TableTarget, attack

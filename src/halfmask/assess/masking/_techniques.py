@@ -16,8 +16,7 @@ from halfmask.assess.masking._compare import compare_masked
 from halfmask.data import open_table
 from halfmask.masks import MaskedTable
 from halfmask.plots import svg
-from halfmask.plots.svg import diamond, line, rect, text
-from halfmask.plots.words import wrapped
+from halfmask.plots.svg import diamond, line, rect, text, wrapped
 from halfmask.release import TableBlock
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import DataError
 from halfmask._facts import facts_of
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._progress import Progress, silent
 from halfmask.assess.attacks import Shuffled, attack_shuffled, explain_verdicts
 from halfmask.assess.attacks._inputs import as_table

@@ -302,8 +302,7 @@ def _some(items: object, owner: str, name: str) -> tuple[Any, ...]:
 
 
 def _freeze_groups(items: Nested) -> tuple[Any, ...]:
-    nested = (list, tuple)
-    return tuple(_freeze_groups(item) if isinstance(item, nested) else item for item in items)
+    return tuple(_freeze_groups(it) if isinstance(it, list | tuple) else it for it in items)
 
 
 def _exact(number: float) -> Decimal:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from halfmask._errors import DataError, SchemaError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask.data.frames import check_names
 from halfmask.data.io.places import reading
 

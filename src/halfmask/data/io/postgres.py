@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import polars as pl
 
 from halfmask._errors import DataError, HalfmaskError, SchemaError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask.data.io._postgres_errors import refusal, server_error
 from halfmask.data.io.columnar import spilled_reader
 from halfmask.data.io.database_url import quoted_name

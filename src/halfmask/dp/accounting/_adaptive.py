@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._validation import number_between
 from halfmask.dp.accounting._composition import (
     GRID_SHARE,

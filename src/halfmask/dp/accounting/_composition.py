@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import BudgetError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._validation import number_between
 from halfmask.dp.accounting._events import (
     SAMPLED_BEYOND,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._validation import integer_at_least, number_between
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from halfmask._errors import NoiseWarning, ParameterError, SchemaError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._validation import check_fields, integer_at_least, number_between
 from halfmask.dp.accounting import MechanismEvent, calibrate, epsilon_of
 from halfmask.dp.learning._declared import (

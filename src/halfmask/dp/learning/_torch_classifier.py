@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask._foreign import foreign
-from halfmask._optional import need
+from halfmask._foreign import foreign, need
 from halfmask.dp.learning._clipped_gradients import clipped_sum, unit_vectors
 from halfmask.dp.learning._private_estimator import PrivateClassifier
 from halfmask.dp.learning._sgd import PrivateSteps

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Self
 import numpy as np
 
 from halfmask._errors import DataError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._validation import integer_at_least, number_between
 from halfmask.dp.accounting import GaussianEvent, LaplaceEvent, MechanismEvent, calibrate
 from halfmask.dp.noise._fixed_point import FixedPoint

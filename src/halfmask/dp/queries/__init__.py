@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask.dp.queries._aggregates import (
     Aggregate,
     BoundedAggregate,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from halfmask._errors import ParameterError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._validation import list_of, mapping_of
 from halfmask.dp.queries._aggregates import Aggregate
 from halfmask.dp.queries._answer import PrivateAnswer, released

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ParameterError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._validation import check_fields, integer_at_least
 from halfmask.data import like, to_polars
 from halfmask.dp.accounting import EpsilonDeltaEvent

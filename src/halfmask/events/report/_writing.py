@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import DataError, GuaranteeNotMetError, ReleaseError
 from halfmask.claims import DataFile, EventClaims, EventGuarantees, EventsManifest, RunCounts
-from halfmask.claims.released_files import manifest_of
+from halfmask.claims.manifest import manifest_of
 from halfmask.events.report._fields import released_fields
 from halfmask.events.report._page import render_events_report
 from halfmask.events.report._risk import RiskCounts, counted_in

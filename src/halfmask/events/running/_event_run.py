@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ParameterError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._progress import silent
 from halfmask._validation import integer_at_least
 from halfmask.events.running._checkpoint import CheckpointStore

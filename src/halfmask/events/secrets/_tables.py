@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias, get_args
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._file_kinds import check_kind
-from halfmask._policy_files import near
+from halfmask._policy_files import check_kind, near
 from halfmask.events.block._words import Token, scalar_token
 from halfmask.events.policy._sections import Duration
 

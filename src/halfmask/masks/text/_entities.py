@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from halfmask._errors import MissingDependencyError, ParameterError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask._validation import shown
 
 #: What Presidio calls the entities of language models, and what we call them.

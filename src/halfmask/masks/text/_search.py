@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import polars as pl
 
 from halfmask._errors import ParameterError
-from halfmask._optional import need
+from halfmask._foreign import need
 from halfmask.masks.text._addresses import EMAIL, IP, MAC, URL, UUID
 from halfmask.masks.text._dates import DATES
 from halfmask.masks.text._documents import (

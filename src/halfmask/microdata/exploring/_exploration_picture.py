@@ -11,8 +11,7 @@ from halfmask.assess.risk import percent
 from halfmask.microdata.exploring._guarantee_trials import trial_sentences
 from halfmask.microdata.exploring._points import DETAIL, NOTE, RISKS, UTILITIES
 from halfmask.plots import svg
-from halfmask.plots.svg import circle, line, text
-from halfmask.plots.words import safe, wrapped
+from halfmask.plots.svg import circle, line, safe, text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import VerificationError
 from halfmask.claims import GuaranteeClaim, events_manifest, read_manifest
-from halfmask.claims.released_files import folder_of, manifest_path, released_file
+from halfmask.claims.manifest import folder_of, manifest_path, released_file
 from halfmask.verifier._found_files import hashed, unlisted
 from halfmask.verifier._result import CheckedRelease, FileCheck
 from halfmask.verifier.checks import ReleasedFiles, VerifiedKind, VerifyInputs

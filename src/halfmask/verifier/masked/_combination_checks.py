@@ -15,8 +15,8 @@ from halfmask._errors import VerificationError
 from halfmask.verifier.checks import ClaimCount
 from halfmask.verifier.masked._cell_checks import columns_of
 from halfmask.verifier.tables._counting import Counted, count_classes
-from halfmask.verifier.tables._values import dictionaries
 from halfmask.verifier.tables._wildcards import compatible_cells
+from halfmask.verifier.tables.part import dictionaries
 
 if TYPE_CHECKING:
     from halfmask.claims import Claim

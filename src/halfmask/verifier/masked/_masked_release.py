@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import polars as pl
 
 from halfmask.claims import MaskedDetails
-from halfmask.claims.released_files import released_file
+from halfmask.claims.manifest import released_file
 from halfmask.verifier.checks import ClaimCount, VerifiedKind
 from halfmask.verifier.masked._cell_checks import (
     check_columns,
@@ -20,8 +20,7 @@ from halfmask.verifier.masked._cell_checks import (
     check_unit,
 )
 from halfmask.verifier.masked._combination_checks import check_groups, check_sets, check_suppression
-from halfmask.verifier.tables._values import is_judgeable
-from halfmask.verifier.tables.part import READ_ERRORS, UnreadableError, open_part
+from halfmask.verifier.tables.part import READ_ERRORS, UnreadableError, is_judgeable, open_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

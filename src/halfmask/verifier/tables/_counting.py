@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.verifier.tables._values import Dictionary, SensitiveValues
+    from halfmask.verifier.tables.part import Dictionary, SensitiveValues
 
 
 Ints: TypeAlias = NDArray[np.int64]

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 import polars as pl
 
 from halfmask._errors import EngineError
-from halfmask.claims.manifest import REPORT_NAME, DataFile
-from halfmask.claims.released_files import MANIFEST_NAME, entries_of, released_file
+from halfmask.claims.manifest import MANIFEST_NAME, REPORT_NAME, DataFile, entries_of, released_file
 from halfmask.verifier._result import FileCheck
-from halfmask.verifier.tables._values import is_judgeable
-from halfmask.verifier.tables.part import READ_ERRORS, UnreadableError, open_part
+from halfmask.verifier.tables.part import READ_ERRORS, UnreadableError, is_judgeable, open_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

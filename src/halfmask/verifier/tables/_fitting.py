@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from halfmask._errors import ColumnNotFoundError, VerificationError
 from halfmask.verifier.tables._labels import bound_fits, node_fits, value_fits
 from halfmask.verifier.tables._support import read_rows
-from halfmask.verifier.tables._values import exact_texts, label_of
-from halfmask.verifier.tables.part import READ_ERRORS, open_part
+from halfmask.verifier.tables.part import READ_ERRORS, exact_texts, label_of, open_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halfmask.verifier.checks import HierarchyFiles
     from halfmask.verifier.tables._counting import Counted
-    from halfmask.verifier.tables._values import Dictionary
+    from halfmask.verifier.tables.part import Dictionary
 
 
 FORMATS: Final = {

@@ -27,8 +27,8 @@ from halfmask.verifier.tables._persons import (
 )
 from halfmask.verifier.tables._rules import LevelRule, PeopleRule, TableRule, Unjudgeable
 from halfmask.verifier.tables._support import Tree, read_tree
-from halfmask.verifier.tables._values import Dictionary, SensitiveValues, sensitive_values
 from halfmask.verifier.tables._wildcards import compatible_cells, compatible_rows, worst_of_subsets
+from halfmask.verifier.tables.part import Dictionary, SensitiveValues, sensitive_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -16,7 +16,7 @@ from halfmask.verifier.tables._counting import Cells, sum_cells
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from halfmask.verifier.tables._values import SensitiveValues
+    from halfmask.verifier.tables.part import SensitiveValues
 
 Ints: TypeAlias = NDArray[np.int64]
 

@@ -20,8 +20,12 @@ from halfmask.verifier.tables._fitting import Bound, open_people
 from halfmask.verifier.tables._model_checks import UNKNOWN_MODEL
 from halfmask.verifier.tables._persons import Persons, read_persons
 from halfmask.verifier.tables._recount import Released, recount
-from halfmask.verifier.tables._values import dictionaries_of, different_texts, joined_texts
-from halfmask.verifier.tables.part import READ_ERRORS
+from halfmask.verifier.tables.part import (
+    READ_ERRORS,
+    dictionaries_of,
+    different_texts,
+    joined_texts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

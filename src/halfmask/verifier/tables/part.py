@@ -1,19 +1,33 @@
-"""One data file of a release, opened without reading more than is asked for."""
+"""One data file of a release, opened with no more than is asked for, and the values of its columns.
+
+Values become small integers: which cells are equal, and in which order they are.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 import re
-from typing import TYPE_CHECKING, Final, NoReturn
+import struct
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+
+Ints: TypeAlias = NDArray[np.int64]
+
 
 #: All that reading an untrusted file can end in. A panic of the reader is no bug of
 #: the verifier: the file is not what it says it is.
@@ -156,3 +170,182 @@ def _dtype_of(value: object) -> type[pl.DataType]:
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return pl.Int64
     raise UnreadableError("It has a cell that isn't text, a number or a truth value.")
+
+
+def is_judgeable(dtype: pl.DataType) -> bool:
+    """Return whether cells of this type can be compared; lists and structs can't."""
+    return not dtype.is_nested() and dtype not in (pl.Object, pl.Unknown)
+
+
+def _text(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return the cells as text, such that two cells have the same text only if they are the same.
+
+    Floating-point cells are taken by their bits: 0.0 and -0.0 differ in the file, so an
+    attacker can distinguish them.
+    """
+    cell = pl.col(name)
+    if dtype.is_float():
+        cell = cell.cast(pl.Float64).reinterpret(dtype=pl.UInt64)
+    elif dtype.is_temporal():
+        cell = cell.to_physical()
+    elif dtype == pl.Binary:
+        cell = cell.bin.encode("hex")
+    return cell.cast(pl.String)
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """The different values of a column."""
+
+    name: str
+    dtype: pl.DataType
+    texts: pl.Series
+    has_missing: bool
+
+    @property
+    def n_codes(self) -> int:
+        """The number of codes: one for missing, and one for each value."""
+        return len(self.texts) + 1
+
+    def codes(self) -> pl.Expr:
+        """Return the cells as integers: 0 for missing, 1 and up for the values."""
+        enum = pl.Enum(self.texts)
+        known = _text(self.name, self.dtype).cast(enum).to_physical().cast(pl.Int64) + 1
+        return known.fill_null(0).alias(self.name)
+
+
+def dictionaries(table: pl.LazyFrame, dtypes: Mapping[str, pl.DataType]) -> dict[str, Dictionary]:
+    """Find the different values of each column."""
+    return dictionaries_of(different_texts(dtypes, table), dtypes)
+
+
+def different_texts(dtypes: Mapping[str, pl.DataType], table: pl.LazyFrame) -> list[pl.Series]:
+    """Find the different cells of each column as texts, missing ones included.
+
+    One column after the other: all at once read the files once, but hold ten times as much.
+    """
+    plans = [table.select(_text(name, dtype).unique()) for name, dtype in dtypes.items()]
+    return [plan.collect(engine="streaming").to_series() for plan in plans]
+
+
+def joined_texts(left: Sequence[pl.Series], right: Sequence[pl.Series]) -> list[pl.Series]:
+    """Return the different texts of each column in some rows or others."""
+    return [pl.concat(pair).unique() for pair in zip(left, right, strict=True)]
+
+
+def dictionaries_of(
+    texts: Sequence[pl.Series], dtypes: Mapping[str, pl.DataType]
+) -> dict[str, Dictionary]:
+    """Return the dictionaries of columns from their different texts."""
+    return {
+        name: Dictionary(name, dtype, own.drop_nulls().sort(), own.null_count() > 0)
+        for own, (name, dtype) in zip(texts, dtypes.items(), strict=True)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveValues:
+    """What a sensitive column can hold."""
+
+    value_of_code: Ints
+    n_values: int
+    has_missing: bool
+    in_order: bool
+    is_scale: bool
+    labels: tuple[str, ...]
+
+
+def sensitive_values(dictionary: Dictionary, *, kind: str) -> SensitiveValues:
+    """Give each value of a sensitive column a number, in their natural order where they have one.
+
+    Numbers, times and truth values have one; so have texts in a column of kind ``"numeric"`` that
+    all are numbers, and in one of kind ``"datetime"`` that all are times of ISO 8601 of one form.
+    """
+    texts = dictionary.texts.to_list()
+    keys = _order_keys(texts, dictionary.dtype, kind)
+    there = {key for key in keys or texts if key != _NOT_A_NUMBER}
+    places = {key: place for place, key in enumerate(sorted(there))}
+    n = len(places)
+    number = [places.get(key, n) for key in keys or texts]
+    has_missing = dictionary.has_missing or n in number
+    labels: dict[int, str] = {}
+    for place, text in zip(number, texts, strict=True):
+        labels.setdefault(place, label_of(text, dictionary.dtype))
+    return SensitiveValues(
+        value_of_code=np.array([n, *number], dtype=np.int64),
+        n_values=n + has_missing,
+        has_missing=has_missing,
+        in_order=keys is not None,
+        is_scale=keys is not None and kind in {"numeric", "datetime"},
+        labels=tuple(labels[place] for place in range(n)),
+    )
+
+
+_Key: TypeAlias = "tuple[bool, Decimal | float | int]"
+
+
+_NOT_A_NUMBER: Final[_Key] = (True, 0)
+
+
+def _order_keys(texts: list[str], dtype: pl.DataType, kind: str) -> list[_Key] | None:
+    """Return what to sort the values by; None where they have no order."""
+    read: Callable[[str], _Key] | None = None
+    if dtype.is_float():
+        read = _float_key
+    elif dtype.is_integer() or dtype.is_temporal():
+        read = _integer_key
+    elif dtype == pl.Boolean:
+        read = _truth_key
+    elif dtype.is_decimal() or kind == "numeric":
+        read = _decimal_key
+    elif kind == "datetime" and len({len(text) for text in texts}) == 1:
+        read = _time_key
+    try:
+        return None if read is None else [read(text) for text in texts]
+    except (InvalidOperation, ValueError):  # text that is no number and no time
+        return None
+
+
+def _integer_key(text: str) -> _Key:
+    return False, int(text)
+
+
+def _truth_key(text: str) -> _Key:
+    return False, int(text == "true")
+
+
+def _decimal_key(text: str) -> _Key:
+    number = Decimal(text)
+    return _NOT_A_NUMBER if number.is_nan() else (False, number)
+
+
+def _time_key(text: str) -> _Key:
+    return False, datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+
+
+def _float_key(text: str) -> _Key:
+    number = _from_bits(text)
+    return _NOT_A_NUMBER if math.isnan(number) else (False, number)
+
+
+def _from_bits(text: str) -> float:
+    (number,) = struct.unpack("<d", struct.pack("<Q", int(text)))
+    return float(number)
+
+
+def exact_texts(values: pl.Series) -> pl.Series:
+    """Return values as texts; a cast of times and spans raises, or cuts fractions of a second."""
+    is_span = values.dtype in (pl.Time, pl.Duration)
+    return values.dt.to_string("iso") if is_span else values.cast(pl.String)
+
+
+def label_of(text: str, dtype: pl.DataType) -> str:
+    """Return a value as a support file spells it: whole floats without ``.0``, dates as ISO."""
+    if dtype.is_float():
+        number = _from_bits(text)
+        # Beyond 2**53 a float doesn't tell neighbouring whole numbers apart.
+        whole = math.isfinite(number) and number == math.floor(number) and abs(number) < 2**53
+        return str(int(number)) if whole else str(pl.Series([number]).cast(pl.String).item())
+    if dtype.is_temporal():
+        return str(exact_texts(pl.Series([int(text)]).cast(dtype)).item())
+    return text

@@ -188,6 +188,8 @@ def _sentence(fault: ErrorDetails, model: type[Section]) -> tuple[str, str | Non
     hint = near(fault["input"], quoted(context["expected"])) if "expected" in context else None
     shown = got(fault, may_show=not place.has_categories)
     texts = {"too_short": "a table that isn't empty"} if shown == "a table" else {}
+    if (least := context.get("min_length", 1)) > 1:
+        texts = {kind: f"a list of {least} or more"}
     sentence = f"{place} must be {wanted(kind, context, texts)}. Got {shown}."
     if kind in BOUNDS and place.choice is not None and place.choice.beyond:
         sentence += f" {place.choice.beyond}"
@@ -207,8 +209,7 @@ def _wrong_key(place: PolicyPlace, key: str, *, is_missing: bool) -> tuple[str, 
 
 def _wrong_kind(place: PolicyPlace, choice: OneOf, fault: ErrorDetails) -> tuple[str, str | None]:
     """Say that a section lacks the word that tells its kind, or has none that is known."""
-    section = fault["input"]
-    if not isinstance(section, Mapping):
+    if not isinstance(section := fault["input"], Mapping):
         return f"{place} must be a table. Got {got(fault)}.", None
     wrong = section.get(choice.key)
     if wrong is None:

@@ -151,6 +151,10 @@ def test_nothing_is_measured_and_the_command_says_so(tmp_path, monkeypatch, caps
             TEXT.replace('"full"', '"full"\nmodel = "trees"'),
             "no key 'model'(.|\n)*goes with full without epsilon or partial or hybrid without k",
         ),
+        (
+            COLUMNS + 'rules = [{ rule = "fixed-combinations", columns = ["age"] }]\n',
+            "columns must be a list of 2 or more. Got a list of 1",
+        ),
         (COLUMNS + BUDGET + "domain = {}\n", "domain must be a table that isn't empty"),
     ],
 )

@@ -182,7 +182,7 @@ def _is_of_fixed_size(kind: Any) -> bool:  # noqa: ANN401 # Arrow's types have n
     import pyarrow.types as pt  # noqa: PLC0415 # 0.2 s
 
     inner = [kind.field(i).type for i in range(kind.num_fields)]
-    return pt.is_fixed_size_list(kind) or any(map(_is_of_fixed_size, inner))
+    return bool(pt.is_fixed_size_list(kind)) or any(map(_is_of_fixed_size, inner))
 
 
 def _is_wordless(kind: Any) -> bool:  # noqa: ANN401 # Arrow's types have no common stubs

@@ -37,7 +37,7 @@ def test_what_is_no_path_is_refused_by_type(release):
 
 def test_an_engine_that_is_none_is_refused_by_type():
     with pytest.raises(ParameterError, match="'engine' parameter of verify can't be used"):
-        verify(OLD / "table", engine="dask://host")
+        verify(OLD / "table", engine="dask://host")  # type: ignore[arg-type] # a text is refused
 
 
 def test_a_changed_one_does_not(tmp_path):

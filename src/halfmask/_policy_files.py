@@ -219,10 +219,13 @@ def _sentence(fault: ErrorDetails, model: type[Section]) -> tuple[str, str | Non
     if kind == "value_error":
         return _own(place, context.get("error"))
     if kind.startswith("union_tag") and place.choice is not None:
-        return _wrong_kind(place, place.choice, fault["input"])
+        return _wrong_kind(place, place.choice, fault)
     hint = near(fault["input"], quoted(context["expected"])) if "expected" in context else None
     shown = got(fault, may_show=not place.has_categories)
-    sentence = f"{place} must be {wanted(kind, context, {})}. Got {shown}."
+    texts = {"too_short": "a table that isn't empty"} if shown == "a table" else {}
+    if (least := context.get("min_length", 1)) > 1:
+        texts = {kind: f"a list of {least} or more"}
+    sentence = f"{place} must be {wanted(kind, context, texts)}. Got {shown}."
     if kind in BOUNDS and place.choice is not None and place.choice.beyond:
         sentence += f" {place.choice.beyond}"
     return sentence, hint
@@ -239,9 +242,11 @@ def _wrong_key(place: PolicyPlace, key: str, *, is_missing: bool) -> tuple[str, 
     return f"{place} has no {shown}.", near(key, list(known), most=_MOST_NAMES)
 
 
-def _wrong_kind(place: PolicyPlace, choice: OneOf, section: object) -> tuple[str, str | None]:
+def _wrong_kind(place: PolicyPlace, choice: OneOf, fault: ErrorDetails) -> tuple[str, str | None]:
     """Say that a section lacks the word that tells its kind, or has none that is known."""
-    wrong = section.get(choice.key) if isinstance(section, Mapping) else None
+    if not isinstance(section := fault["input"], Mapping):
+        return f"{place} must be a table. Got {got(fault)}.", None
+    wrong = section.get(choice.key)
     if wrong is None:
         return f"{place} lacks the key {choice.key!r}.", None
     hint = near(wrong, choice.words, most=_MOST_NAMES)

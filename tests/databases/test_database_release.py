@@ -104,3 +104,17 @@ def test_a_copy_without_its_report_is_not_committed(shop, tmp_path, monkeypatch)
     with pytest.raises(ReleaseError):
         hm.protect(shop, WANTED).write(**target)
     assert [it.name for it in tmp_path.iterdir()] == ["shop.db"]
+
+
+@pytest.mark.parametrize("report", ["new.db", "./new.db", ""])
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_report_in_the_place_of_the_copy_or_without_a_name_leaves_nothing(
+    shop, tmp_path, monkeypatch, report, overwrite
+):
+    """Else the copy would stay without its report, or an unset variable choose the place."""
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+
+    with pytest.raises((ParameterError, ReleaseError), match="report folder"):
+        hm.protect(shop, WANTED).write("sqlite:///new.db", report=report, overwrite=overwrite)
+    assert sorted(tmp_path.iterdir()) == before

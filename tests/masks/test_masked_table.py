@@ -15,9 +15,13 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask.data import open_table
 from halfmask.masks import (
     HeldColumns,
+    KeyedTokens,
+    KmAnonymity,
     MaskedTable,
+    Microaggregation,
     RandomNoise,
     Rounding,
+    TailCoding,
     mask_table,
 )
 
@@ -123,6 +127,9 @@ def test_suppression_keeps_the_order_of_categories_and_follows_a_mask_that_coars
         ({}, [_Reversed(columns=("pay",)), _Reversed(columns=("age", "pay"))]),
         ({"pay": RandomNoise(law="laplace", scale=1.0, decimals=0)}, [_Blank(columns=("pay",))]),
         ({}, [_Reversed(columns=("pay", "pay"))]),
+        ({"pay": Rounding(base=10)}, [Microaggregation(columns=("pay",), k=2)]),
+        ({"pay": TailCoding(high=5)}, [Microaggregation(columns=("pay",), k=2)]),
+        ({"pay": KeyedTokens()}, [KmAnonymity(column="pay", k=2, m=1, separator="|")]),
     ],
 )
 def test_a_column_has_one_mask(masks, more):

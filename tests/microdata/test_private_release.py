@@ -146,6 +146,16 @@ def test_nothing_is_measured_and_the_command_says_so(tmp_path, monkeypatch, caps
         (COLUMNS + BUDGET + "max_rows = 2\n" + DOMAIN, "max_rows is about persons"),
         (COLUMNS + "max_rows = 2\n", "lacks the key 'epsilon'"),
         (f'person = "name"\n{COLUMNS}', "has no epsilon"),
+        (COLUMNS.replace("[synthesis]", "[[synthesis]]"), "must be a table. Got a list of 1"),
+        (
+            TEXT.replace('"full"', '"full"\nmodel = "trees"'),
+            "no key 'model'(.|\n)*goes with full without epsilon or partial or hybrid without k",
+        ),
+        (
+            COLUMNS + 'rules = [{ rule = "fixed-combinations", columns = ["age"] }]\n',
+            "columns must be a list of 2 or more. Got a list of 1",
+        ),
+        (COLUMNS + BUDGET + "domain = {}\n", "domain must be a table that isn't empty"),
     ],
 )
 def test_policies_that_lack_something_are_refused(text, fault):

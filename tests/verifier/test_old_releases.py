@@ -35,6 +35,11 @@ def test_what_is_no_path_is_refused_by_type(release):
         verify(release)
 
 
+def test_an_engine_that_is_none_is_refused_by_type():
+    with pytest.raises(ParameterError, match="'engine' parameter of verify can't be used"):
+        verify(OLD / "table", engine="dask://host")  # type: ignore[arg-type] # a text is refused
+
+
 def test_a_changed_one_does_not(tmp_path):
     shutil.copytree(OLD / "table", tmp_path / "table")
     part = tmp_path / "table/data/part-00000.csv"

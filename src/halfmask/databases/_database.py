@@ -96,8 +96,12 @@ def files(release: Release[MaskedDatabase], job: WriteJob) -> Iterator[RowFiles]
     policy: DatabasePolicy = release.policy
     target, progress = DatabaseUrl.parse(str(job.out)), job.progress
     _check_urls(given.url, target)
-    folder = job.report or f"{target.name}.report"
+    folder = f"{target.name}.report" if job.report is None else job.report
     check_new_folder(folder, overwrite=job.overwrite, marker=MANIFEST_NAME, what=_REPORT)
+    if _place(target) == (str(Path(folder).resolve()), ""):
+        raise ParameterError(
+            "The report folder has the path of the copy.", hint="Give the report another name."
+        )
     with ExitStack() as stack:
         progress("reading the schema")
         base, typed = open_source(given.url)

@@ -82,7 +82,9 @@ class KmAnonymity(CheckedMask):
     is_matchable: ClassVar[bool] = True
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = True
-    traits: ClassVar[MaskTraits] = MaskTraits(generalizes=True, alone=True, unstated=("hierarchy",))
+    traits: ClassVar[MaskTraits] = MaskTraits(
+        generalizes=True, rewrites=True, alone=True, unstated=("hierarchy",)
+    )
     weaknesses: ClassVar[tuple[str, ...]] = ("few-known-items",)
 
     column: str = field(metadata={"min_length": 1})

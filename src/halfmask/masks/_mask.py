@@ -125,6 +125,9 @@ class MaskTraits:
         l-diversity, would then not be true of people.
     generalizes
         Whether it generalizes: its ``hierarchy`` takes the rows of the column's hierarchy.
+    rewrites
+        Whether it writes other values, besides making cells missing: then it follows no mask of
+        the same column, whose claim would be false.
     alone
         Whether its claim isn't true of classes, so that a policy with guarantees can't have it.
     takes_order
@@ -146,6 +149,7 @@ class MaskTraits:
     reads_raw: bool = False
     splits_values: bool = False
     generalizes: bool = False
+    rewrites: bool = False
     alone: bool = False
     takes_order: bool = False
     keyed_by: tuple[str, ...] = ()

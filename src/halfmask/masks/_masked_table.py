@@ -256,7 +256,8 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
             raise ParameterError(f"The mask {mask.name!r} lists a column twice.")
         for column in mask.columns:
             earlier = first.get(column)
-            if earlier is not None and not (mask.suppresses and earlier.coarsens):
+            may_follow = mask.suppresses and not traits_of(mask).rewrites
+            if earlier is not None and not (may_follow and earlier.coarsens):
                 raise ParameterError(
                     f"The masks {earlier.name!r} and {mask.name!r} both change the column "
                     f"{column!r}.",

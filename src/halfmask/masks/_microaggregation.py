@@ -95,7 +95,7 @@ class Microaggregation(CheckedMask):
     needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = True
     traits: ClassVar[MaskTraits] = MaskTraits(
-        splits_values=True, takes_order=True, unstated=("orders",)
+        rewrites=True, splits_values=True, takes_order=True, unstated=("orders",)
     )
 
     columns: tuple[str, ...]

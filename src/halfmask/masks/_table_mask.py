@@ -43,7 +43,8 @@ class TableMask(Protocol):
     needs_rows
         Whether `fit` is given all rows, in memory. Otherwise it is given a frame without rows.
     suppresses
-        Whether it makes cells missing. It may then follow another mask of the same column.
+        Whether it makes cells missing. It may then follow another mask of the same column, unless
+        its traits say that it rewrites others.
     columns
         The columns whose cells it changes.
 

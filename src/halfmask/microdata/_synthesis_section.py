@@ -204,17 +204,17 @@ def _kind_of(section: object) -> str | None:
     if not isinstance(section, Mapping):
         return next((name for name, it in _KINDS.items() if type(section) is it), None)
     kind = section.get("kind")
-    if kind == "full" and any(key in section for key in _OF_BUDGET):
-        return "full with epsilon"
-    if kind == "hybrid" and "k" in section:
-        return "hybrid with k"
+    if kind == "full":
+        return f"full {'with' if any(key in section for key in _OF_BUDGET) else 'without'} epsilon"
+    if kind == "hybrid":
+        return f"hybrid {'with' if 'k' in section else 'without'} k"
     return str(kind) if isinstance(kind, str) else None
 
 
 _KINDS: Final[Mapping[str, type[Section]]] = {
-    "full": FullSection,
+    "full without epsilon": FullSection,
     "partial": PartialSection,
-    "hybrid": BlendedSection,
+    "hybrid without k": BlendedSection,
     "hybrid with k": GroupsSection,
     "full with epsilon": PrivateSection,
 }

@@ -98,6 +98,11 @@ def verify(
     The manifest isn't signed: someone who changes the files can also write a
     manifest that matches them. Get the hash of the manifest from a source that you trust.
     """
+    if engine is not None and not hasattr(engine, "map"):
+        raise ParameterError(
+            f"The 'engine' parameter of verify can't be used. Got a {type(engine).__name__}.",
+            hint="Make one with halfmask.engines.connect, or leave it out.",
+        )
     given = VerifyInputs(
         persons=persons,
         population=population,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from halfmask._errors import DataError, ReleaseError
+from halfmask._errors import DataError, ParameterError, ReleaseError
 from halfmask.data import atomic_file, atomic_folder
 from halfmask.data.io import atomic as _atomic
 
@@ -451,3 +451,19 @@ def test_a_kill_in_the_block_leaves_the_old(tmp_path):
     with atomic_folder(tmp_path / "out", overwrite=True):
         pass
     assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("write", [atomic_file, atomic_folder])
+@pytest.mark.parametrize("path", [None, 5, b"out", "a\0b"])
+def test_what_is_no_path_is_refused(tmp_path, monkeypatch, write, path):
+    """The system ends a name at a NUL: another folder got it."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParameterError, match="must be given by a path"), write(path):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("write", [atomic_file, atomic_folder])
+def test_a_text_allows_no_overwriting(tmp_path, write):
+    with pytest.raises(ParameterError, match="'overwrite'"), write(tmp_path / "a", overwrite="no"):
+        pass

@@ -251,3 +251,14 @@ def test_other_bytes_take_the_place_of_those_behind_a_checkpoint(tmp_path):
         second.finish()
         second.close(done=True)
         assert path.read_bytes() == after
+
+
+@pytest.mark.parametrize("value", [{}, {"a": [{}]}, {"a": {"b": {}}, "c": 1}])
+def test_objects_that_are_empty_in_every_line_are_refused_in_parquet(tmp_path, value):
+    """Parquet has no type for them, and would forget rows without a field."""
+    with pytest.raises(DataError, match="object without fields in every line"):
+        written(TableSink(tmp_path / "out.parquet"), lines([value, value]))
+    assert (tmp_path / "out.parquet.partial").exists()
+
+    written(TableSink(tmp_path / "out.arrow"), lines([value, value]))
+    assert len(pa.ipc.open_file(tmp_path / "out.arrow").read_all()) == 2

@@ -26,6 +26,7 @@ from halfmask.events.streams import (
     FolderSource,
     FollowedFile,
     PipeSource,
+    _columnar,
     open_source,
 )
 from halfmask.events.streams._chunk import Cutter
@@ -538,3 +539,27 @@ def test_times_that_no_calendar_has_are_refused(tmp_path, kind, cell, nested):
 
     with pytest.raises(DataError, match=r"infinite|24 hours"):
         chunks(ColumnarFile(tmp_path / "x.parquet"))
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrow", ".arrows"])
+@pytest.mark.parametrize("nested", [False, True])
+def test_lists_of_a_fixed_size_are_read_in_any_batches(tmp_path, ending, nested, monkeypatch):
+    """Polars took the parts of a batch for damaged."""
+    monkeypatch.setattr(_columnar, "_ROWS", 2)
+    lists = [None if n % 3 == 1 else [n, None] for n in range(7)]
+    column = pa.array(lists, pa.list_(pa.int64(), 2))
+    table = pa.table({"v": pa.StructArray.from_arrays([column], ["w"]) if nested else column})
+    path = tmp_path / f"in{ending}"
+    if ending == ".parquet":
+        pq.write_table(table, path)
+    else:
+        with (pa.ipc.new_stream if ending == ".arrows" else pa.ipc.new_file)(
+            path, table.schema
+        ) as writer:
+            writer.write_table(table)
+    found = chunks(ColumnarFile(path))
+    again = chunks(ColumnarFile(path), found[0].position)
+
+    rows = [json.loads(line)["v"] for line in lines_of(found).splitlines()]
+    assert rows == ([{"w": each} for each in lists] if nested else lists)
+    assert lines_of(again) == lines_of(found[1:])

@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from halfmask._errors import ReleaseError
+from halfmask._errors import ParameterError, ReleaseError
 from halfmask.data.io.formats import refuse_object_address
 
 _TEMPORARY = re.compile(r"\.halfmask-[0-9a-f]{16}\.tmp")
@@ -46,8 +46,7 @@ def atomic_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Binary
     ...     (pathlib.Path(folder) / "note.txt").read_text()
     'whole'
     """
-    refuse_object_address(path)
-    target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
+    target = _target_of(path, "file to write", overwrite=overwrite)
     with writing("The file to write"):
         _check_parent(target.parent, "file to write")
         if target.is_dir() or (os.path.lexists(target) and not overwrite):
@@ -95,8 +94,7 @@ def atomic_folder(
     is renamed first. If the process is killed before the new folder gets the name, the old folder
     stays complete next to it. The next call with the same path restores it first.
     """
-    refuse_object_address(path)
-    target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
+    target = _target_of(path, what, overwrite=overwrite)
     with writing(f"The {what}"):
         _check_parent(target.parent, what)
         _put_back(target)
@@ -122,8 +120,7 @@ def check_new_folder(
     path: str | Path, *, overwrite: bool, marker: str | None, what: str = "folder to write"
 ) -> None:
     """Raise if a folder can't be made: what fills it may take hours."""
-    refuse_object_address(path)
-    target = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the last link
+    target = _target_of(path, what, overwrite=overwrite)
     with writing(f"The {what}"):
         _check_parent(target.parent, what)
         if os.path.lexists(target):
@@ -133,6 +130,19 @@ def check_new_folder(
                 f"The parent folder of the {what} can't be written.",
                 hint="Check its permissions, and that its disk isn't read-only.",
             )
+
+
+def _target_of(path: object, what: str, *, overwrite: object) -> Path:
+    """Return where something is to be written; a text for a yes would replace what is there."""
+    refuse_object_address(path)
+    text = os.fspath(path) if isinstance(path, str | os.PathLike) else b""
+    if not isinstance(text, str) or "\0" in text:
+        told, got = f"The {what} must be given by a path without NUL", path
+    elif not isinstance(overwrite, bool):
+        told, got = "The 'overwrite' parameter must be True or False", overwrite
+    else:
+        return Path(os.path.abspath(text))  # noqa: PTH100 - resolve() would follow the last link
+    raise ParameterError(f"{told}. Got a {type(got).__name__}.")
 
 
 @contextmanager

@@ -136,6 +136,9 @@ def _lines_of(batch: pa.RecordBatch) -> bytes:
     if not batch.num_columns:  # nothing of it is read
         return b"{}\n" * int(batch.num_rows)
     check_times(batch)
+    if any(_is_of_fixed_size(field.type) for field in batch.schema):
+        # Polars takes such lists for damaged where they begin within a batch.
+        batch = batch.take(list(range(batch.num_rows)))
     rows = pl.DataFrame(pl.from_arrow(batch, rechunk=False))
     check_calendar(rows)
     written = io.BytesIO()
@@ -148,6 +151,14 @@ def _lines_of(batch: pa.RecordBatch) -> bytes:
             hint="Make them missing, or let no rule name the column.",
         ) from None
     return bytes(written.getvalue())
+
+
+def _is_of_fixed_size(kind: Any) -> bool:  # noqa: ANN401 # Arrow's types have no common stubs
+    """Return whether a type has lists of a fixed number of elements somewhere."""
+    import pyarrow.types as pt  # noqa: PLC0415 # 0.2 s
+
+    inner = [kind.field(i).type for i in range(kind.num_fields)]
+    return bool(pt.is_fixed_size_list(kind)) or any(map(_is_of_fixed_size, inner))
 
 
 def _is_wordless(kind: Any) -> bool:  # noqa: ANN401 # Arrow's types have no common stubs

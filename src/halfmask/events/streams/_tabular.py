@@ -85,6 +85,8 @@ class TableSink:
         for group in self._groups():
             schema = self._unified(schema, group.schema)
         self._check_exact(schema)
+        if self.target.suffix == ".parquet" and any(self._blocks()):
+            _check_fields(pa.struct(list(schema)), ())
         with atomic_file(self.target, overwrite=self._overwrite or self._again) as file:
             writer = (
                 pq.ParquetWriter(file, schema, compression="zstd")
@@ -162,6 +164,23 @@ def _floats(kind: Any, steps: tuple[str | Step, ...]) -> Iterator[EventPath]:  #
             yield from _floats(field.type, (*steps, field.name))
     elif pa.types.is_floating(kind):
         yield EventPath(steps=steps)
+
+
+def _check_fields(kind: Any, steps: tuple[str | Step, ...]) -> None:  # noqa: ANN401 # as below
+    """Refuse objects that are empty in every line: Parquet has no type for them."""
+    import pyarrow as pa  # noqa: PLC0415 # 0.2 s
+
+    if pa.types.is_list(kind):
+        _check_fields(kind.value_type, (*steps, Step.ELEMENT))
+    elif pa.types.is_struct(kind):
+        if not kind.num_fields:
+            what = f"The field {str(EventPath(steps=steps))!r}" if steps else "The event"
+            raise DataError(
+                f"{what} is an object without fields in every line, and Parquet has no such.",
+                hint="Write Arrow or JSON lines, or drop the field in the policy.",
+            )
+        for field in (kind.field(i) for i in range(kind.num_fields)):
+            _check_fields(field.type, (*steps, field.name))
 
 
 def _is_exact(token: bytes) -> bool:

@@ -138,7 +138,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
 
 def _grow_cells(
     codings: Sequence[Coding],
-    codes: Sequence[NDArray[np.integer]],
+    codes: Sequence[NDArray[np.int64]],
     sensitive: tuple[SensitiveCodes, ...],
     guarantees: tuple[Guarantee, ...],
     plan: GrowthPlan,

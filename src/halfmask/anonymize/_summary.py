@@ -199,15 +199,7 @@ def narrow(codes: NDArray[np.integer[Any]], n_codes: int) -> NDArray[np.unsigned
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonCodes:
-    """The person of each row that was fitted, and all persons of the table.
-
-    Parameters
-    ----------
-    known
-        Each person and their number from 0: ``value``, ``person``.
-    codes
-        The person of each row.
-    """
+    """The person of each row that was fitted, and all persons of the table."""
 
     known: pl.DataFrame
     codes: NDArray[np.int64]
@@ -217,15 +209,7 @@ class PersonCodes:
 
     @classmethod
     def of(cls, series: pl.Series, values: pl.Series) -> Self:
-        """Return the persons of a fit as numbers.
-
-        Parameters
-        ----------
-        series
-            The person of each row; none is missing.
-        values
-            Every person of the table once.
-        """
+        """Return the persons of a fit as numbers."""
         known = pl.DataFrame(
             {"value": values, "person": np.arange(len(values), dtype=np.int64)},
         )
@@ -237,23 +221,11 @@ class PersonCodes:
         return self.known.height
 
     def of_batch(self, series: pl.Series) -> NDArray[np.int64]:
-        """Return the persons of other rows by the same numbers.
-
-        Parameters
-        ----------
-        series
-            The person of each row.
-        """
+        """Return the persons of other rows by the same numbers."""
         return _person_numbers(series, self.known)
 
     def as_lane(self, name: str) -> SensitiveCodes:
-        """Return the persons as a column whose different values the engine can count.
-
-        Parameters
-        ----------
-        name
-            The name of the column.
-        """
+        """Return the persons as a column whose different values the engine can count."""
         return SensitiveCodes(name=name, order=(), n_values=self.n_persons, codes=self.codes)
 
 

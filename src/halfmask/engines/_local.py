@@ -156,28 +156,7 @@ def fold_table(  # what is folded, and how
     stage: str = "reading",
     progress: Progress = silent,
 ) -> Part:
-    """Return the merged summaries of the batches of a table; see `Engine.fold`.
-
-    Parameters
-    ----------
-    engine
-        Summarizes batches. It reads a table in files of Parquet by itself.
-    source, columns
-        The table, and the columns to read.
-    summarize
-        Takes the number of a batch, from 0, and its rows.
-    merge
-        Adds up two summaries.
-    n_rows
-        How many rows a batch has, as of `halfmask.data.Source.batches`.
-    stage, progress
-        What is being done; called with how far it is.
-
-    Raises
-    ------
-    DataError
-        If a worker can't read its part.
-    """
+    """Return the merged summaries of the batches of a table; see `Engine.fold`."""
     batches, function = _as_batches(engine, source, columns, summarize, n_rows, stage, progress)
     return engine.fold(batches, function, merge)
 
@@ -193,28 +172,7 @@ def map_table(  # what is mapped, and how
     stage: str = "reading",
     progress: Progress = silent,
 ) -> Iterator[Part]:
-    """Yield the function of each batch of a table, in order; see `Engine.map`.
-
-    Parameters
-    ----------
-    engine
-        Applies the function. It reads a table in files of Parquet by itself.
-    source, columns
-        The table, and the columns to read.
-    apply
-        Takes the number of a batch, from 0, its rows, and what is given for it, if anything is.
-    given
-        One value for each batch.
-    n_rows
-        As of `fold_table`.
-    stage, progress
-        What is being done; called with how far it is.
-
-    Raises
-    ------
-    DataError
-        If a worker can't read its part.
-    """
+    """Yield the function of each batch of a table, in order; see `Engine.map`."""
     batches, function = _as_batches(engine, source, columns, apply, n_rows, stage, progress, given)
     return engine.map(batches, function)
 

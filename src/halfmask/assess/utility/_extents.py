@@ -278,11 +278,6 @@ def features_of_cells(cells: CellExtents, plan: FeaturePlan) -> NDArray[np.float
 
     A numeric cell is its midpoint, NaN where it is missing. Of a set, each value has its share.
 
-    Raises
-    ------
-    ColumnNotFoundError
-        If the cells lack a column of the plan.
-
     Examples
     --------
     >>> import numpy as np

@@ -51,9 +51,7 @@ Names: TypeAlias = tuple[StrictStr, ...]
 Character: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_length=1)]
 
 #: Keys of policy files of 0.1, and their names today.
-_OLD_KEYS = {
-    "least_gain": "min_gain", "least_share": "min_fraction", "towards": "split_targets"
-}  # fmt: skip
+_OLD_KEYS = {"least_gain": "min_gain", "towards": "split_targets"}
 
 
 class Section(BaseModel):

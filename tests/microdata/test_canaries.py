@@ -20,7 +20,7 @@ import pytest
 from halfmask._errors import HalfmaskError
 from halfmask.cli import main
 from halfmask.microdata import Policy, protect, protect_to
-from halfmask.microdata._prepared import Prepared
+from halfmask.microdata._classed_rows import ClassedRows
 
 PLACES = (
     "identifier cell",
@@ -316,12 +316,12 @@ def broken_writer(patch, canaries):
     def fail(_self, _placed):
         raise RuntimeError(canaries["suppressed note"])
 
-    patch.setattr(Prepared, "finished", fail)
+    patch.setattr(ClassedRows, "finished", fail)
 
 
 def lying_engine(patch, _canaries):
-    whole = Prepared.finished
-    patch.setattr(Prepared, "finished", lambda self, placed: whole(self, placed)[1:])
+    whole = ClassedRows.finished
+    patch.setattr(ClassedRows, "finished", lambda self, placed: whole(self, placed)[1:])
 
 
 def full_disk(patch, _canaries):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.microdata import _prepared, protect
-from halfmask.microdata._prepared import raw_classes
+from halfmask.microdata import _class_fit, protect
+from halfmask.microdata._class_fit import raw_classes
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
     QUASI,
@@ -32,7 +32,7 @@ def test_raw_classes(rows, limit):
     """Sizes are those of counting tuples, also where codes don't fit one integer."""
     columns = [np.array(column, dtype=np.uint8) for column in zip(*rows, strict=True)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_prepared, "KEY_LIMIT", limit)
+        patch.setattr(_class_fit, "KEY_LIMIT", limit)
         found = raw_classes(columns, [3, 4, 2])
 
     assert sorted(found.sizes.tolist()) == sorted(Counter(rows).values())

@@ -9,7 +9,8 @@ from halfmask._progress import silent
 from halfmask.data import open_table
 from halfmask.engines import LocalEngine
 from halfmask.microdata import protect, protect_to
-from halfmask.microdata._prepared import read_batches, summarize_table
+from halfmask.microdata._class_fit import summarize_table
+from halfmask.microdata._classed_rows import read_batches
 from halfmask.microdata.opening import protection_of
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,

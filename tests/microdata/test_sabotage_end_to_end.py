@@ -11,7 +11,7 @@ from halfmask._errors import VerificationError
 from halfmask.data import Schema
 from halfmask.guarantees import KAnonymity
 from halfmask.microdata import _claims, _classes, opening, protect_to
-from halfmask.microdata._prepared import CELL, Prepared
+from halfmask.microdata._classed_rows import CELL, ClassedRows
 from halfmask.verifier.tables import verify
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
@@ -44,36 +44,36 @@ def raw(prepared, columns):
 
 def identity(patch):
     """Nothing is done to any row."""
-    finished = Prepared.finished
+    finished = ClassedRows.finished
 
     def as_it_was(self, placed):
         known = raw(self, QUASI)
         return finished(self, placed).drop(QUASI).join(known, on="row").select(self.columns)
 
-    patch.setattr(Prepared, "finished", as_it_was)
+    patch.setattr(ClassedRows, "finished", as_it_was)
 
 
 def one_column_as_it_was(patch):
     """One quasi-identifier is forgotten."""
-    finished = Prepared.finished
+    finished = ClassedRows.finished
 
     def as_it_was(self, placed):
         known = raw(self, QUASI).select("row", "age")
         return finished(self, placed).drop("age").join(known, on="row").select(self.columns)
 
-    patch.setattr(Prepared, "finished", as_it_was)
+    patch.setattr(ClassedRows, "finished", as_it_was)
 
 
 def one_raw_row(patch):
     """A single row leaves as it was."""
-    finished = Prepared.finished
+    finished = ClassedRows.finished
 
     def leaking(self, placed):
         rows = finished(self, placed)
         own = rows[:1].drop(QUASI).join(raw(self, QUASI), on="row").select(self.columns)
         return pl.concat([own, rows[1:]])
 
-    patch.setattr(Prepared, "finished", leaking)
+    patch.setattr(ClassedRows, "finished", leaking)
 
 
 def smaller_classes(patch):
@@ -148,30 +148,30 @@ def a_column_left_out_and_hidden(patch):
 
 def an_identifier(patch):
     """A column that must not leave does."""
-    patch.setattr(Prepared, "columns", property(lambda self: list(self.source.columns)))
+    patch.setattr(ClassedRows, "columns", property(lambda self: list(self.source.columns)))
 
 
 def a_hidden_identifier(patch):
     """A column that must not leave does, and the manifest doesn't list it."""
-    finished = Prepared.finished
+    finished = ClassedRows.finished
 
     def with_names(self, placed):
         names = self.source.read(columns=["row", "name"])
         return finished(self, placed).join(names, on="row")
 
-    patch.setattr(Prepared, "finished", with_names)
+    patch.setattr(ClassedRows, "finished", with_names)
 
 
 def a_renamed_identifier(patch):
     """An identifier's cells leave under the name of another column, as text."""
-    finished = Prepared.finished
+    finished = ClassedRows.finished
 
     def renamed(self, placed):
         names = self.source.read(columns=["row", "name"])
         rows = finished(self, placed).join(names, on="row")
         return rows.with_columns(town=pl.col("name")).select(self.columns)
 
-    patch.setattr(Prepared, "finished", renamed)
+    patch.setattr(ClassedRows, "finished", renamed)
 
 
 def suppressed_rows(patch):
@@ -180,7 +180,7 @@ def suppressed_rows(patch):
     def everybody(self, function, progress=None):  # noqa: ARG001 # as what it stands for
         yield function(0, _in_their_cells(self, self.source.read()))
 
-    patch.setattr(Prepared, "each", everybody)
+    patch.setattr(ClassedRows, "each", everybody)
 
 
 def suppressed_rows_in_place_of_others(patch):
@@ -190,7 +190,7 @@ def suppressed_rows_in_place_of_others(patch):
         rows = self.source.read().sort("spent", nulls_last=False).head(self.n_out)
         yield function(0, _in_their_cells(self, rows))
 
-    patch.setattr(Prepared, "each", others)
+    patch.setattr(ClassedRows, "each", others)
 
 
 def _in_their_cells(prepared, rows):
@@ -201,28 +201,28 @@ def _in_their_cells(prepared, rows):
 
 def a_row_lost(patch):
     """A row doesn't leave, so that its class is smaller than was counted."""
-    each = Prepared.each
+    each = ClassedRows.each
 
     def losing(self, function, *progress):
         return each(self, lambda number, rows: function(number, rows[1:]), *progress)
 
-    patch.setattr(Prepared, "each", losing)
+    patch.setattr(ClassedRows, "each", losing)
 
 
 def gaps_forgotten(patch):
     """Whatever must not be missing is taken for any other cell when rows are placed."""
-    each = Prepared.each
+    each = ClassedRows.each
 
     def forgetful(self, function, *progress):
         columns = tuple(replace(column, missing="value") for column in self.schema.columns)
         return each(replace(self, schema=Schema(columns)), function, *progress)
 
-    patch.setattr(Prepared, "each", forgetful)
+    patch.setattr(ClassedRows, "each", forgetful)
 
 
 def another_cell(patch):
     """Each row gets what is written for the cell of the next one."""
-    each = Prepared.each
+    each = ClassedRows.each
 
     def rotated(self, function, *progress):
         def of_others(number, rows):
@@ -230,7 +230,7 @@ def another_cell(patch):
 
         return each(self, of_others, *progress)
 
-    patch.setattr(Prepared, "each", rotated)
+    patch.setattr(ClassedRows, "each", rotated)
 
 
 def a_file_changed(patch):

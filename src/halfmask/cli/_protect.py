@@ -125,7 +125,9 @@ def protect(
     out = _out_of(out, folder)
     _check_words(table, policy, out, chosen, overwrite=overwrite)
     opened = given.opened(table, policy or "")
-    wanted, more, kept = _wanted(table, policy, out, chosen, head, saying, overwrite=overwrite)
+    wanted, more, kept = _read_or_make_policy(
+        table, policy, out, chosen, head, saying, overwrite=overwrite
+    )
     if wanted.is_masks_alone:
         _check_masks_alone(given, budget)
     make_release(
@@ -145,7 +147,7 @@ def protect(
     return 0
 
 
-def _wanted(
+def _read_or_make_policy(
     table: str,
     policy: str | None,
     out: str,
@@ -155,7 +157,7 @@ def _wanted(
     *,
     overwrite: bool,
 ) -> tuple[Policy, Mapping[str, object], AbstractContextManager[None]]:
-    """Return the policy, or make one; then also what to tell of it, and where it is kept."""
+    """Return a policy; of one that is made its decisions, and a context that keeps it, too."""
     if policy is not None:
         return read_policy(policy), {}, nullcontext()
     where = chosen.policy_path(out, overwrite=overwrite)

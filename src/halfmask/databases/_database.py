@@ -106,13 +106,13 @@ def files(release: Release[MaskedDatabase], job: WriteJob) -> Iterator[RowFiles]
         progress("reading the schema")
         base, typed = open_source(given.url)
         stack.enter_context(closing(base))
-        plan = plan_of(policy, _looked_at(base, policy), typed, base.others())
+        plan = plan_of(policy, _read_cell_types(base, policy), typed, base.others())
         progress("checking references")
         check_references(base, plan.foreign_keys)
-        lists = _lists(base, policy, plan, given.keys.key)
-        made = _target(target, base, overwrite=job.overwrite)
+        lists = _list_kept_rows(base, policy, plan, given.keys.key)
+        made = _open_target(target, base, overwrite=job.overwrite)
         stack.enter_context(closing(made))
-        counts = tuple(_copied(base, made, plan, lists, given.keys, progress))
+        counts = tuple(_copy_tables(base, made, plan, lists, given.keys, progress))
         counted = MaskedDatabase(
             tables=counts, n_references=len(plan.foreign_keys), left_out=plan.left_out
         )
@@ -129,18 +129,18 @@ def files(release: Release[MaskedDatabase], job: WriteJob) -> Iterator[RowFiles]
 def _claims(plan: CopyPlan, counted: MaskedDatabase) -> Iterator[Claim]:
     """Yield what was counted in the copy: rows, references, and cells that are the source's."""
     for each in counted.tables:
-        yield _counted("rows-of-table", {"table": each.name}, rows=each.n_rows)
+        yield _counted_claim("rows-of-table", {"table": each.name}, rows=each.n_rows)
     for key in plan.foreign_keys:
         mine: dict[str, Json] = {"table": key.table, "columns": list(key.columns)}
         its: dict[str, Json] = {"parent": key.parent, "parent_columns": list(key.parent_columns)}
-        yield _counted("references-hold", {**mine, **its})
+        yield _counted_claim("references-hold", {**mine, **its})
     for table in plan.tables:
         kept: list[Json] = [it.name for it in table.copied if it.name not in table.masked]
         if kept:
-            yield _counted("unchanged-cells", {"table": table.name, "columns": kept})
+            yield _counted_claim("unchanged-cells", {"table": table.name, "columns": kept})
 
 
-def _counted(model: str, about: Mapping[str, Json], **parameters: int) -> Claim:
+def _counted_claim(model: str, about: Mapping[str, Json], **parameters: int) -> Claim:
     return Claim(model=model, parameters=parameters, about=about, basis="counted", evidence={})
 
 
@@ -256,13 +256,13 @@ def open_source(url: DatabaseUrl) -> tuple[SourceDatabase, TypeName]:
     return SqliteSource(url), sqlite_type
 
 
-def _target(url: DatabaseUrl, source: SourceDatabase, *, overwrite: bool) -> TargetDatabase:
+def _open_target(url: DatabaseUrl, source: SourceDatabase, *, overwrite: bool) -> TargetDatabase:
     if isinstance(source, PostgresSource):
         return PostgresTarget(url, source, overwrite=overwrite)
     return SqliteTarget(url, overwrite=overwrite)
 
 
-def _looked_at(source: SourceDatabase, policy: DatabasePolicy) -> list[TableSchema]:
+def _read_cell_types(source: SourceDatabase, policy: DatabasePolicy) -> list[TableSchema]:
     """Return the tables of a source, with what the cells of copied columns say of their types."""
     found = []
     for table in source.tables():
@@ -276,7 +276,7 @@ def _looked_at(source: SourceDatabase, policy: DatabasePolicy) -> list[TableSche
     return found
 
 
-def _lists(
+def _list_kept_rows(
     source: SourceDatabase, policy: DatabasePolicy, plan: CopyPlan, key: bytes
 ) -> dict[str, str]:
     """Return the temporary tables that list the rows of a subset; none without a subset."""
@@ -286,7 +286,7 @@ def _lists(
     return kept_rows(source, policy.subset, names, plan.foreign_keys, key)
 
 
-def _copied(
+def _copy_tables(
     source: SourceDatabase,
     target: TargetDatabase,
     plan: CopyPlan,
@@ -319,7 +319,7 @@ KIND = ReleaseKind(
     details=details,
     page=page,
     about="a policy of a database",
-    has_report=True,
+    has_report_folder=True,
     refuses={
         "population": _HOW,
         "strict": _HOW,

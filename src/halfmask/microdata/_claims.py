@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize import CellCounts, PeopleOfNode, PlacedPeople, Plan
     from halfmask.guarantees import Guarantee
+    from halfmask.microdata._classed_rows import ClassedRows
     from halfmask.microdata._policy import Policy
-    from halfmask.microdata._prepared import Prepared
     from halfmask.microdata.evaluation import ClassFacts
 
 
@@ -68,93 +68,93 @@ def _check_stated(
         )
 
 
-def write_supports(prepared: Prepared, folder: Path) -> None:
+def write_supports(classed_rows: ClassedRows, folder: Path) -> None:
     """Write the files that order the values of sensitive columns."""
-    for support in list_supports(prepared.guarantees):
+    for support in list_supports(classed_rows.guarantees):
         path = folder / support.name
         path.parent.mkdir(exist_ok=True)
         path.write_text(support.text, encoding="utf-8", newline="")
 
 
 def class_details(
-    prepared: Prepared, claims: Sequence[ClassClaim], facts: ClassFacts
+    classed_rows: ClassedRows, claims: Sequence[ClassClaim], facts: ClassFacts
 ) -> dict[str, Any]:
     """Return columns, method, risk and utility as the manifest has them."""
-    columns = stated_columns(prepared)
-    _check_stated(prepared.policy, columns, claims)
+    columns = stated_columns(classed_rows)
+    _check_stated(classed_rows.policy, columns, claims)
     return TableDetails(
         rows=RowCounts(
-            n_in=prepared.n_in,
-            n_out=prepared.n_out,
-            n_suppressed=prepared.n_in - prepared.n_out,
+            n_in=classed_rows.n_in,
+            n_out=classed_rows.n_out,
+            n_suppressed=classed_rows.n_in - classed_rows.n_out,
         ),
         support=tuple(
             SupportFile(name=each.name, column=each.column, sha256=each.sha256)
-            for each in list_supports(prepared.guarantees)
+            for each in list_supports(classed_rows.guarantees)
         ),
         columns=tuple(columns),
         row_masks=tuple(
             {"name": mask.name, **stated_parameters(mask)}
-            for mask in prepared.policy.table_masks
+            for mask in classed_rows.policy.table_masks
             if not isinstance(mask, TableMask)
         ),
         method={
-            **prepared.policy.method.model_dump(mode="json", exclude_none=True),
-            **prepared.plan.partition.details(prepared.plan.quasi_identifiers),
+            **classed_rows.policy.method.model_dump(mode="json", exclude_none=True),
+            **classed_rows.plan.partition.details(classed_rows.plan.quasi_identifiers),
         },
         risk=drop_infinite(facts.risk.to_dict()),
         utility=drop_infinite(facts.utility.to_dict()),
     ).to_details()
 
 
-def stated_columns(prepared: Prepared) -> list[ReleasedColumn]:
+def stated_columns(classed_rows: ClassedRows) -> list[ReleasedColumn]:
     """Return the released columns as the manifest has them."""
-    known = prepared.plan.quasi_identifiers
-    written = {series.name: series for series in prepared.plan.released}
+    known = classed_rows.plan.quasi_identifiers
+    written = {series.name: series for series in classed_rows.plan.released}
     columns = []
-    for name in prepared.columns:
-        column = prepared.schema[name]
-        masks = prepared.policy.masks_of(name)
+    for name in classed_rows.columns:
+        column = classed_rows.schema[name]
+        masks = classed_rows.policy.masks_of(name)
         mask, parameters = stated_masks(masks) if masks else (None, None)
-        for released in prepared.plan.released_columns([name]):
-            dtype = written[released].dtype if name in known else prepared.source.dtypes[name]
+        for released in classed_rows.plan.released_columns([name]):
+            dtype = written[released].dtype if name in known else classed_rows.source.dtypes[name]
             columns.append(
                 ReleasedColumn(
                     name=released,
                     role=column.role,
                     kind=column.kind,
-                    recoding=prepared.plan.written_as(name).name if name in known else None,
+                    recoding=classed_rows.plan.written_as(name).name if name in known else None,
                     dtype=str(dtype),
                     mask=mask,
                     mask_parameters=parameters,
                     bound_of=None if released == name else name,
-                    range_step=_range_step(prepared, name),
+                    range_step=_range_step(classed_rows, name),
                 )
             )
     return columns
 
 
-def _range_step(prepared: Prepared, name: str) -> float | str | None:
+def _range_step(classed_rows: ClassedRows, name: str) -> float | str | None:
     """Return what the ends of a column's ranges are multiples of, where they aren't values."""
-    grid = next((it.grid for it in prepared.plan.codings if it.column.name == name), None)
+    grid = next((it.grid for it in classed_rows.plan.codings if it.column.name == name), None)
     if grid is None:
         return None
-    return grid.unit if prepared.source.dtypes[name].is_temporal() else grid.step
+    return grid.unit if classed_rows.source.dtypes[name].is_temporal() else grid.step
 
 
-def class_weaknesses(prepared: Prepared) -> list[str]:
+def class_weaknesses(classed_rows: ClassedRows) -> list[str]:
     """Name the weaknesses of the guarantees in this release."""
-    plan = prepared.plan
+    plan = classed_rows.plan
     named = [word for name in plan.quasi_identifiers for word in plan.weaknesses_of(name)]
-    judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}
-    if any(name not in judged for name in prepared.schema.sensitive) or not judged:
+    judged = {guarantee.column for guarantee in classed_rows.guarantees if guarantee.column}
+    if any(name not in judged for name in classed_rows.schema.sensitive) or not judged:
         named.append("no-diversity")
     # What a guarantee says of a sensitive column is about its class, not about its own values.
-    if prepared.schema.insensitive or prepared.schema.sensitive:
+    if classed_rows.schema.insensitive or classed_rows.schema.sensitive:
         named.append("other-columns")
-    named += [word for guarantee in prepared.guarantees for word in guarantee.weaknesses]
+    named += [word for guarantee in classed_rows.guarantees for word in guarantee.weaknesses]
     named += ["background-knowledge", "minimality", "one-release"]
-    policy = prepared.policy
+    policy = classed_rows.policy
     masks = (*policy.masks.values(), *policy.table_masks)
     named += [word for mask in masks for word in mask.weaknesses]
     return [weakness_sentence(name) for name in dict.fromkeys(named)]

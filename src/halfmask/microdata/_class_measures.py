@@ -26,14 +26,14 @@ from halfmask.assess.utility import (
     publisher_payout,
     squared_error,
 )
-from halfmask.microdata._prepared import CELL
+from halfmask.microdata._classed_rows import CELL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from halfmask.anonymize import CellCounts, Coding, Plan
     from halfmask.assess.utility import GeneralizationHeight
-    from halfmask.microdata._prepared import Prepared
+    from halfmask.microdata._classed_rows import ClassedRows
 
 
 Integers = NDArray[np.int64]
@@ -271,16 +271,16 @@ def _payout(plan: Plan, areas: CellExtents, *, suppressed: int) -> float | None:
     ).payout
 
 
-def label_counts(prepared: Prepared, label: str | None) -> NDArray[np.int64] | None:
+def label_counts(classed_rows: ClassedRows, label: str | None) -> NDArray[np.int64] | None:
     """Return how many released rows of each cell have each label; ``None`` for numbers."""
-    if label is None or prepared.schema[label].kind in ("numeric", "datetime"):
+    if label is None or classed_rows.schema[label].kind in ("numeric", "datetime"):
         return None
-    counted = pl.concat(list(prepared.each(partial(_labels_of, label))))
+    counted = pl.concat(list(classed_rows.each(partial(_labels_of, label))))
     codes = counted[label].rank("dense").fill_null(0).cast(pl.Int64).to_numpy()
     n_labels = int(codes.max(initial=0)) + 1
     if n_labels > MOST_LABELS:
         return None
-    labels = np.zeros((prepared.plan.partition.n_cells, n_labels), dtype=np.int64)
+    labels = np.zeros((classed_rows.plan.partition.n_cells, n_labels), dtype=np.int64)
     np.add.at(labels, (counted[CELL].to_numpy(), codes), counted["n"].to_numpy())
     return labels
 

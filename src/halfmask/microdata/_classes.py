@@ -27,11 +27,12 @@ from halfmask.microdata._claims import (
     with_people,
     write_supports,
 )
+from halfmask.microdata._class_fit import fit_classes, redraw, summarize_table
 from halfmask.microdata._class_measures import cell_extents, class_measures, label_counts
+from halfmask.microdata._classed_rows import ClassedRows
 from halfmask.microdata._detail_kept import detail_kept
 from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata._person_file import PersonFile, check_person_file
-from halfmask.microdata._prepared import Prepared, fit_classes, redraw, summarize_table
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
 from halfmask.microdata._writing import write_parts
@@ -62,8 +63,8 @@ if TYPE_CHECKING:
     from halfmask.claims import DataFile, Manifest
     from halfmask.data import Schema, Source
     from halfmask.guarantees import Classes
+    from halfmask.microdata._class_fit import ProtectionFit
     from halfmask.microdata._policy import Policy
-    from halfmask.microdata._prepared import ProtectionFit
     from halfmask.microdata.evaluation import ReleaseUtility
     from halfmask.release import Inputs, WriteJob
     from halfmask.release.release import ShownTable
@@ -82,12 +83,12 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
     _warn_of_repeated(policy, source)
     people = population_of(inputs.population, policy, schema, source)
     protection = protection_of(policy, schema, people)
-    summary, sample, searched = _summarized(source, policy, protection, key, inputs)
+    summary, sample, searched = _summarize_and_sample(source, policy, protection, key, inputs)
     fit = fit_classes(source, protection, summary, engine, inputs.progress)
     released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
     placed = protection.placed_people(fit.plan)
     released = with_people(released, class_of_cell, placed, fit.counts)
-    prepared = Prepared(
+    classed_rows = ClassedRows(
         policy=policy,
         schema=schema,
         source=source,
@@ -104,7 +105,7 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
         trees={} if placed is None else placed.trees,
     )
     inputs.progress("measuring risk and utility")
-    columns = released_columns_risk(prepared, released, class_of_cell, sample=searched)
+    columns = released_columns_risk(classed_rows, released, class_of_cell, sample=searched)
     if inputs.strict:
         check_strict(columns)
     return Release(
@@ -113,33 +114,35 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
         claims=make_claims(
             fit.plan.guarantees, released, fit.plan.released_columns(schema.quasi_identifiers)
         ),
-        rows=prepared.counts,
+        rows=classed_rows.counts,
         facts=ClassFacts(
             risk=evaluate_risk(
                 fit.raw,
                 released,
-                rows=_different_rows(summary.rows, policy, schema),
+                rows=_distinct_rows(summary.rows, policy, schema),
                 plan=fit.plan,
                 extents=cell_extents(fit.plan, fit.counts),
                 class_of_cell=class_of_cell,
                 columns=columns,
                 population=None if people is None else people.people,
             ),
-            utility=_utility(fit, released, protection, prepared, unmasked, (sample, searched)),
+            utility=_measure_utility(
+                fit, released, protection, classed_rows, unmasked, (sample, searched)
+            ),
         ),
-        source=prepared,
+        source=classed_rows,
         original=frame_given(table),
     )
 
 
-def _summarized(
+def _summarize_and_sample(
     source: Source,
     policy: Policy,
     protection: Protection,
     key: bytes,
     inputs: Inputs,
 ) -> tuple[Summary, pl.DataFrame, pl.DataFrame]:
-    """Return the table's summary, rows to compare models on, and rows to search columns in."""
+    """Return the table's summary, a sample to compare models on, and one to search columns in."""
     found = summarize_table(
         source,
         protection,
@@ -149,22 +152,22 @@ def _summarized(
         engine=inputs.engine or LocalEngine(),
         progress=inputs.progress,
     )
-    _check_cuts(policy, found.summary)
+    _check_relaxed_cuts(policy, found.summary)
     compared, searched = found.samples
     return found.summary, compared, searched
 
 
-def _utility(
+def _measure_utility(
     fit: ProtectionFit,
     released: Classes,
     protection: Protection,
-    prepared: Prepared,
+    classed_rows: ClassedRows,
     unmasked: Source,
     samples: tuple[pl.DataFrame, pl.DataFrame],
 ) -> ReleaseUtility:
-    """Measure what is kept: of detail and classes, and by a model on the first of the samples."""
+    """Measure how much detail is kept, the classes, and the accuracy of models on a sample."""
     compared, searched = samples
-    schema, suppressed = prepared.schema, prepared.n_in - prepared.n_out
+    schema, suppressed = classed_rows.schema, classed_rows.n_in - classed_rows.n_out
     label = next((name for name in schema.label if name not in schema.quasi_identifiers), None)
     return evaluate_utility(
         fit.plan,
@@ -177,26 +180,27 @@ def _utility(
             fit.counts,
             suppressed=suppressed,
             raw_sizes=fit.raw_released,
-            labels=label_counts(prepared, label),
+            labels=label_counts(classed_rows, label),
         ),
         suppressed=suppressed,
-        model=_learn(compared, protection, prepared, unmasked, label),
+        model=_compare_models(compared, protection, classed_rows, unmasked, label),
         label=label,
     )
 
 
-def _learn(
+def _compare_models(
     sample: pl.DataFrame,
     protection: Protection,
-    prepared: Prepared,
+    classed_rows: ClassedRows,
     unmasked: Source,
     label: str | None,
 ) -> ModelUtility | None:
+    """Compare a model of released rows with one of raw rows; None without a label or rows."""
     if label is None or not sample.height:
         return None
-    features = [name for name in prepared.columns if name not in prepared.schema.label]
+    features = [name for name in classed_rows.columns if name not in classed_rows.schema.label]
     # Tokens stay in both arms: a new name for each value changes nothing of what can be learnt.
-    masks_of = prepared.policy.masks_of
+    masks_of = classed_rows.policy.masks_of
     masked = [
         name
         for name in (*features, label)
@@ -204,7 +208,10 @@ def _learn(
     ]
     raw = (
         redraw(
-            unmasked, masked, share=_learning_share(unmasked, protection), engine=prepared.engine
+            unmasked,
+            masked,
+            share=_learning_share(unmasked, protection),
+            engine=classed_rows.engine,
         )
         if masked
         else None
@@ -216,7 +223,7 @@ def _learning_share(source: Source, protection: Protection) -> float:
     return min(1.0, LEARNING_ROWS / source.n_rows) if protection.schema.label else 0.0
 
 
-def _different_rows(rows: pl.DataFrame, policy: Policy, schema: Schema) -> pl.DataFrame:
+def _distinct_rows(rows: pl.DataFrame, policy: Policy, schema: Schema) -> pl.DataFrame:
     """Return a row for each person and combination of quasi-identifiers, where people have many."""
     if policy.person is None:
         return rows
@@ -239,8 +246,8 @@ def _warn_of_repeated(policy: Policy, source: Source) -> None:
         )
 
 
-def _check_cuts(policy: Policy, summary: Summary) -> None:
-    """Raise where relaxed cuts would have to be found again by a plan that can't."""
+def _check_relaxed_cuts(policy: Policy, summary: Summary) -> None:
+    """Raise for relaxed Mondrian on a sample: it separates equal rows, and no plan can."""
     if not summary.complete and getattr(policy.method, "strict", True) is False:
         raise PolicyError(
             f"Relaxed Mondrian needs the table in memory; it has {summary.n_rows} rows.",
@@ -250,42 +257,44 @@ def _check_cuts(policy: Policy, summary: Summary) -> None:
 
 @contextmanager
 def files(release: Release[ClassFacts], job: WriteJob) -> Iterator[RowFiles]:
-    """Give how files are written, and whose rows they have, which only the verifier reads."""
-    prepared: Prepared = release.source
-    whose = None if prepared.persons is None else PersonFile()
+    """Yield how files are written, and the file of persons, which only the verifier reads."""
+    classed_rows: ClassedRows = release.source
+    person_file = None if classed_rows.persons is None else PersonFile()
     if job.persons is not None:
-        check_person_file(Path(job.persons), Path(job.out), whose, overwrite=job.overwrite)
+        check_person_file(Path(job.persons), Path(job.out), person_file, overwrite=job.overwrite)
     shared = shared_folder(str(job.out)) if is_object_address(job.out) else None
     done: list[DataFile] = []
 
     def write(folder: Path) -> Sequence[DataFile]:
-        aside = None if whose is None else whose.add
+        note_persons = None if person_file is None else person_file.add
         done.extend(
-            write_parts(prepared.shuffled(), folder, job.progress, aside=aside, shared=shared)
+            write_parts(
+                classed_rows.shuffled(), folder, job.progress, aside=note_persons, shared=shared
+            )
         )
-        write_supports(prepared, folder)
+        write_supports(classed_rows, folder)
         return done
 
-    # Looking for a folder for temporary files writes one: not where the disk may be full.
-    with nullcontext("") if whose is None else tempfile.TemporaryDirectory() as aside:
-        persons = Path(aside, "persons.parquet")
+    # `tempfile` tests a folder by writing a file into it, which fails where the disk is full.
+    with nullcontext("") if person_file is None else tempfile.TemporaryDirectory() as temporary:
+        persons = Path(temporary, "persons.parquet")
 
         def evidence(files: Sequence[DataFile]) -> VerifyInputs:
-            # Workers that wrote the files see them.
-            # The files of a release for an object store are verified here, where their copies are.
-            is_here = isinstance(prepared.engine, LocalEngine) or shared is not None
-            if whose is not None:
-                whose.write(persons, files)
+            # Workers of a cluster verify the files that they wrote into a folder that all see.
+            # Files for an object store have copies in a folder of this process: it verifies them.
+            is_here = isinstance(classed_rows.engine, LocalEngine) or shared is not None
+            if person_file is not None:
+                person_file.write(persons, files)
             return VerifyInputs(
-                persons=None if whose is None else persons,
-                population=prepared.people,
-                hierarchies=None if prepared.people is None else prepared.trees,
-                engine=None if is_here or not prepared.is_divided else prepared.engine,
+                persons=None if person_file is None else persons,
+                population=classed_rows.people,
+                hierarchies=None if classed_rows.people is None else classed_rows.trees,
+                engine=None if is_here or not classed_rows.is_divided else classed_rows.engine,
             )
 
         yield RowFiles(write=write, evidence=evidence)
-    if job.persons is not None and whose is not None:
-        whose.write(Path(job.persons), done, overwrite=job.overwrite)
+    if job.persons is not None and person_file is not None:
+        person_file.write(Path(job.persons), done, overwrite=job.overwrite)
 
 
 def weaknesses(release: Release[ClassFacts]) -> list[str]:

@@ -12,7 +12,7 @@ from halfmask._random import keyed_order
 from halfmask.claims import MaskedColumn
 from halfmask.engines import LocalEngine, map_table
 from halfmask.masks import TableMask
-from halfmask.microdata._prepared import read_batches
+from halfmask.microdata._classed_rows import read_batches
 from halfmask.microdata._writing import ShuffledRows, unchanged
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class MaskedRows:
     def each(
         self, function: Callable[[int, pl.DataFrame], Part], progress: Progress = silent
     ) -> Iterator[Part]:
-        """Yield a function of each batch of released columns; see `Prepared.each`."""
+        """Yield a function of each batch of released columns; see `ClassedRows.each`."""
         if self.is_divided:
             yield from map_table(
                 self.engine,

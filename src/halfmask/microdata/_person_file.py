@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from halfmask._errors import ParameterError
 from halfmask.data import atomic_file
-from halfmask.microdata._prepared import PERSON
+from halfmask.microdata._classed_rows import PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

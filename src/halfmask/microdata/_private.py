@@ -116,8 +116,9 @@ def _levels_of(column: Column) -> int | tuple[int | None, int | None]:
 
 @contextmanager
 def files(release: Release[PrivateFacts | None], job: WriteJob) -> Iterator[RowFiles]:
-    """Give how the rows are written, as one file."""
+    """Yield how the rows are written, as one file."""
     del job
+    # `PrivateRows.write` releases rows without a policy, so without a format.
     form: Format = "parquet" if release.facts is None else release.facts.form
     rows: PrivateRows = release.source
 

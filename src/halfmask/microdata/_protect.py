@@ -202,7 +202,7 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
 
         policy = policy_of(table, policy, quasi_identifiers, asked)
     _check_policy(policy, "protect")
-    return kind_named(policy.kind).release(table, policy, _inputs(given))
+    return kind_named(policy.kind).make_release(table, policy, _inputs(given))
 
 
 def protect_to(
@@ -237,7 +237,7 @@ def protect_to(
     kind = kind_named(policy.kind)
     if persons is not None:
         kind.check_input("persons")
-    if not kind.has_report:
+    if not kind.has_report_folder:
         _check_out(out, overwrite=overwrite, is_charged=given.get("ledger") is not None)
     release = protect(table, policy, **given)
     progress = given.get("progress")
@@ -324,7 +324,7 @@ def mask(table: object, policy: Policy, **given: Unpack[Given]) -> Release[MaskF
         raise PolicyError(
             "The policy has [[guarantees]].", hint="[[Call halfmask.protect|Run halfmask protect]]."
         )
-    return kind_named(policy.kind).release(table, policy, _inputs(given))
+    return kind_named(policy.kind).make_release(table, policy, _inputs(given))
 
 
 def synthesize(table: object, policy: Policy, **given: Unpack[Given]) -> Release[SynthesisFacts]:
@@ -399,7 +399,7 @@ def synthesize(table: object, policy: Policy, **given: Unpack[Given]) -> Release
             hint='Write [synthesis] with kind = "full", or '
             "[[call halfmask.protect|run halfmask protect]].",
         )
-    return kind_named(policy.kind).release(table, policy, _inputs(given))
+    return kind_named(policy.kind).make_release(table, policy, _inputs(given))
 
 
 def _check_policy(policy: object, verb: str) -> None:

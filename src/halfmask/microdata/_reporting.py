@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from halfmask.guarantees import Guarantee
     from halfmask.masks import Mask, TableMask
     from halfmask.microdata._class_measures import ClassMeasures
+    from halfmask.microdata._classed_rows import ClassedRows
     from halfmask.microdata._detail_kept import DetailKept
-    from halfmask.microdata._prepared import Prepared
     from halfmask.microdata.evaluation import ClassFacts, ReleaseUtility
     from halfmask.release import Release
     from halfmask.verifier import CheckedRelease
@@ -293,7 +293,7 @@ def _risk(counted: Reidentification) -> RiskFact:
     )
 
 
-def _columns(prepared: Prepared, utility: ReleaseUtility) -> list[ColumnFact]:
+def _columns(prepared: ClassedRows, utility: ReleaseUtility) -> list[ColumnFact]:
     facts = []
     for name in prepared.columns:
         column = prepared.schema[name]
@@ -310,7 +310,7 @@ def _columns(prepared: Prepared, utility: ReleaseUtility) -> list[ColumnFact]:
     return facts
 
 
-def _treatment(prepared: Prepared, name: str) -> str:
+def _treatment(prepared: ClassedRows, name: str) -> str:
     steps = [f"masked: {_in_words(mask)}" for mask in prepared.policy.masks_of(name)]
     if name in prepared.mask_counts:
         steps.append(counted_in_words(prepared.mask_counts[name]))
@@ -350,7 +350,7 @@ def _in_words(mask: Mask | TableMask) -> str:
     return ", ".join([mask.name, *stated[1:]])
 
 
-def _unprotected(prepared: Prepared) -> list[str]:
+def _unprotected(prepared: ClassedRows) -> list[str]:
     judged = {guarantee.column for guarantee in prepared.guarantees if guarantee.column}
     return [
         f"No guarantee covers the sensitive column {name!r}: all rows of a class may share "
@@ -360,7 +360,7 @@ def _unprotected(prepared: Prepared) -> list[str]:
     ]
 
 
-def _respelled(prepared: Prepared) -> Iterator[str]:
+def _respelled(prepared: ClassedRows) -> Iterator[str]:
     """Yield a sentence for each column whose values have several spellings, in its first rows."""
     judged = [*prepared.schema.quasi_identifiers, *prepared.schema.sensitive]
     names = [name for name in judged if prepared.source.dtypes[name] == pl.String]

@@ -38,15 +38,15 @@ from halfmask.assess.utility import (
 from halfmask.data import as_text
 from halfmask.guarantees import Classes, size_asked
 from halfmask.microdata._class_measures import as_numbers, in_days, leaving_extents, numbers_of
-from halfmask.microdata._prepared import CELL
+from halfmask.microdata._classed_rows import CELL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from halfmask.anonymize import CellCounts, Coding, Plan
     from halfmask.microdata._class_measures import ClassMeasures
+    from halfmask.microdata._classed_rows import ClassedRows
     from halfmask.microdata._detail_kept import DetailKept
-    from halfmask.microdata._prepared import Prepared
 
 
 #: Rows that the search for the worst sets of columns looks at, at most.
@@ -54,7 +54,7 @@ SEARCH_ROWS = 100_000
 
 
 def released_columns_risk(
-    prepared: Prepared,
+    classed_rows: ClassedRows,
     released: Classes,
     class_of_cell: NDArray[np.int64],
     *,
@@ -65,11 +65,11 @@ def released_columns_risk(
     These are columns that no class covers. Columns that a mask randomises, or gives tokens, are no
     knowledge of anybody's.
     """
-    k = size_asked(prepared.guarantees, least=2)
-    unchanged = _unchanged(prepared)
-    known = {*prepared.plan.quasi_identifiers, *unchanged}
+    k = size_asked(classed_rows.guarantees, least=2)
+    unchanged = _unchanged(classed_rows)
+    known = {*classed_rows.plan.quasi_identifiers, *unchanged}
     counted = tuple(
-        prepared.plan.released_columns([name for name in prepared.columns if name in known])
+        classed_rows.plan.released_columns([name for name in classed_rows.columns if name in known])
     )
     sizes = released.sizes
     if not unchanged:
@@ -82,12 +82,12 @@ def released_columns_risk(
         return ReleasedColumnsRisk(k=k, exact=True, every=every, unchanged=None, few=())
     few = worst_sets(sample.select(name for name in sample.columns if name in unchanged), k=k)
     sets = list(dict.fromkeys([(CELL, *unchanged), tuple(unchanged), *few]))
-    counter = ColumnSetCounter(sets, rows=prepared.n_out, k=k)
-    for keys in prepared.each(partial(_keys_of, counter, class_of_cell)):
+    counter = ColumnSetCounter(sets, rows=classed_rows.n_out, k=k)
+    for keys in classed_rows.each(partial(_keys_of, counter, class_of_cell)):
         counter.hold(keys)
     every, whole, *_ = risks = counter.risks()
     return ReleasedColumnsRisk(
-        masked=any(prepared.policy.masks_of(name) for name in unchanged),
+        masked=any(classed_rows.policy.masks_of(name) for name in unchanged),
         k=k,
         exact=counter.exact,
         every=replace(every, columns=counted),
@@ -102,11 +102,11 @@ def check_strict(risk: ReleasedColumnsRisk) -> None:
         raise GuaranteeNotMetError(risk.warning, hint=risk.advice)
 
 
-def _unchanged(prepared: Prepared) -> list[str]:
-    policy, known = prepared.policy, prepared.plan.quasi_identifiers
+def _unchanged(classed_rows: ClassedRows) -> list[str]:
+    policy, known = classed_rows.policy, classed_rows.plan.quasi_identifiers
     return [
         name
-        for name in prepared.columns
+        for name in classed_rows.columns
         if name not in known and all(mask.is_matchable for mask in policy.masks_of(name))
     ]
 

@@ -18,9 +18,9 @@ from halfmask.data.io.object_folder import shared_folder
 from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, TableMask
 from halfmask.microdata._claims import drop_infinite
+from halfmask.microdata._class_fit import redraw
 from halfmask.microdata._masked_rows import MaskedRows, changed, released_columns
 from halfmask.microdata._policy_checks import with_hierarchies
-from halfmask.microdata._prepared import redraw
 from halfmask.microdata._reporting import counted_in_words
 from halfmask.microdata._writing import write_parts
 from halfmask.microdata.mask_section import stated_parameters
@@ -70,7 +70,7 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[MaskFacts]:
     if not rows.columns:
         raise SchemaError("Every column is an identifier, so nothing would be released.")
     progress("measuring risk and utility")
-    assessment = _assessed(rows, progress)
+    assessment = _assess(rows, progress)
     if inputs.strict:
         _check_strict(rows, assessment)
     return Release(
@@ -86,7 +86,7 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[MaskFacts]:
 
 @contextmanager
 def files(release: Release[MaskFacts], job: WriteJob) -> Iterator[RowFiles]:
-    """Give how files are written."""
+    """Yield how files are written."""
     shared = shared_folder(str(job.out)) if is_object_address(job.out) else None
     yield RowFiles(
         write=lambda folder: write_parts(
@@ -103,7 +103,7 @@ def details(release: Release[MaskFacts]) -> Mapping[str, Json]:
     return MaskedDetails(
         rows=RowsRead(n_in=rows.n_in, n_out=rows.n_out),
         columns=tuple(released_columns(rows)),
-        masks=tuple(_stated(rows)),
+        masks=tuple(_stated_masks(rows)),
         risk={name: it for name, it in numbers.items() if name in RISK},
         utility={name: it for name, it in numbers.items() if name not in RISK},
     ).to_details()
@@ -124,7 +124,7 @@ def _claims(rows: MaskedRows) -> Iterator[Claim]:
 
 def _check_strict(rows: MaskedRows, assessment: MaskingAssessment | None) -> None:
     """Raise if people are found again, or it can't be known."""
-    if assessment is None and _compared(rows):
+    if assessment is None and _matchable_columns(rows):
         raise GuaranteeNotMetError(
             f"The release has {rows.n_out} rows. With fewer than {LEAST_ROWS}, attacks tell "
             "nothing, and strict asks for one that is resisted."
@@ -135,7 +135,7 @@ def _check_strict(rows: MaskedRows, assessment: MaskingAssessment | None) -> Non
         )
 
 
-def _compared(rows: MaskedRows) -> list[str]:
+def _matchable_columns(rows: MaskedRows) -> list[str]:
     """Return the released columns of which an attacker with a person's values knows something."""
     return [
         name
@@ -149,10 +149,10 @@ def _columns_of(claim: Claim) -> Sequence[object]:
     return columns if isinstance(columns, list) else []
 
 
-def _assessed(rows: MaskedRows, progress: Progress) -> MaskingAssessment | None:
+def _assess(rows: MaskedRows, progress: Progress) -> MaskingAssessment | None:
     """Measure risk and utility on rows of which both states are known."""
     policy = rows.policy
-    compared = _compared(rows)
+    compared = _matchable_columns(rows)
     if rows.n_out < LEAST_ROWS or not compared:
         return None
     share = min(1.0, ASSESSED_ROWS / rows.n_out)
@@ -178,7 +178,7 @@ def _assessed(rows: MaskedRows, progress: Progress) -> MaskingAssessment | None:
     )
 
 
-def _stated(rows: MaskedRows) -> list[StatedMask]:
+def _stated_masks(rows: MaskedRows) -> list[StatedMask]:
     """Return the techniques in the order in which they were applied."""
     own = [
         StatedMask(name=each.name, columns=(name,), parameters=stated_parameters(each))
@@ -216,10 +216,11 @@ def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:
     """Return techniques in their order, what became of each column, and what was measured."""
     rows: MaskedRows = release.source
     steps = [
-        [each.name, ", ".join(each.columns) or "rows", _in_words(each)] for each in _stated(rows)
+        [each.name, ", ".join(each.columns) or "rows", _in_words(each)]
+        for each in _stated_masks(rows)
     ]
     columns = [
-        [name, rows.policy.columns[name].role.replace("_", "-"), _became(rows, name)]
+        [name, rows.policy.columns[name].role.replace("_", "-"), _change_in_words(rows, name)]
         for name in rows.columns
     ]
     dropped = len(rows.source.columns) - len(rows.columns)
@@ -247,7 +248,7 @@ def _measured_blocks(rows: MaskedRows, measured: MaskingAssessment | None) -> Se
     return (*warned, TextBlock(title="Measured rows", sentences=[on]), *measured.blocks())
 
 
-def _became(rows: MaskedRows, name: str) -> str:
+def _change_in_words(rows: MaskedRows, name: str) -> str:
     """Return the techniques of a column, and what they counted."""
     steps = ", then ".join(it.name for it in rows.policy.masks_of(name))
     if name in rows.table.counts:

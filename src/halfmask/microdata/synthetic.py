@@ -120,7 +120,7 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[SynthesisFact
         policy=policy,
         claims=synthetic_claims(drawn),
         rows=drawn.counts,
-        facts=SynthesisFacts(measured=None if drawn.paid else _assessed(drawn)),
+        facts=SynthesisFacts(measured=None if drawn.paid else _assess(drawn)),
         source=drawn,
         copies=len(drawn.copies),
         original=original,
@@ -144,7 +144,8 @@ def _check_ledger(ledger: PrivacyLedger, table: object, policy: Policy) -> None:
     ledger.check_table(ledger_view(table, policy.read_options()))
 
 
-def _assessed(drawn: SyntheticRows) -> SynthesisAssessment:
+def _assess(drawn: SyntheticRows) -> SynthesisAssessment:
+    """Measure risk and quality on the first copy."""
     policy, names = drawn.policy, drawn.learnt.columns
     return assess_synthetic(
         drawn.learnt,
@@ -161,7 +162,7 @@ def _assessed(drawn: SyntheticRows) -> SynthesisAssessment:
 
 @contextmanager
 def files(release: Release[SynthesisFacts], job: WriteJob) -> Iterator[RowFiles]:
-    """Give how the files of each copy are written, and the rows that they are compared with."""
+    """Yield how the files of each copy are written, and the original rows for the verifier."""
     rows: SyntheticRows = release.source
 
     def write(folder: Path) -> Sequence[DataFile]:
@@ -207,10 +208,10 @@ def shown(release: Release[SynthesisFacts]) -> ShownTable:
 
 def weaknesses(release: Release[SynthesisFacts]) -> list[str]:
     """Name what synthetic rows don't protect from."""
-    return [weakness_sentence(name) for name in _weaknesses(release.source)]
+    return [weakness_sentence(name) for name in _weakness_names(release.source)]
 
 
-def _weaknesses(rows: SyntheticRows) -> list[str]:
+def _weakness_names(rows: SyntheticRows) -> list[str]:
     if rows.paid is not None:
         named = ["rows-not-persons"] if rows.paid.rows_of_person is None else []
         return [*named, "one-release"]

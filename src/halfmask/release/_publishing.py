@@ -1,4 +1,4 @@
-"""publish: write a release aside, verify it, and give it its name."""
+"""Publish a release: a folder that is verified and then named, or files next to an output."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def publish(
 ) -> tuple[Manifest, CheckedRelease]:
     """Write a release aside, verify it on disk, and then give its folder its name.
 
-    A page of blocks shows the claims before they are verified, and the verifier reads it with the
-    folder. A page of the kind's own shows what was verified: it is made later, and only its hash
-    enters the manifest.
+    A page of ``blocks`` is written before the verifier runs, which checks its hash with the other
+    files. A ``page`` of the kind's own shows what the verifier found: it is written afterwards,
+    and its hash is added to the manifest.
     """
     progress = job.progress
     with _new_folder(files.folder or job.out, overwrite=job.overwrite) as folder:
@@ -54,18 +54,18 @@ def publish(
         manifest = replace(manifest, created=now)
         if page is None:
             shown = page_of(manifest.kind, manifest.claims, manifest.weaknesses, blocks)
-            manifest = _with_page(manifest, shown, folder)
+            manifest = _write_page(manifest, shown, folder)
         write_manifest(manifest, folder)
         progress("verifying on disk")
         given = VerifyInputs() if files.evidence is None else files.evidence(manifest.files)
         verification = verify_with(folder, given)
+        # A copied database isn't in the folder: its claims can't be checked here, only refuted.
         if files.write is not None or verification.is_broken:
             verification.raise_if_broken()
         if page is not None:
             progress("reporting")
-            manifest = _with_page(manifest, page(manifest, verification), folder)
-            # Written twice: the verifier had to read a manifest from disk before the page could
-            # show what it found, so the page's hash is known only now.
+            manifest = _write_page(manifest, page(manifest, verification), folder)
+            # The manifest is written again, now with the hash of the page.
             write_manifest(manifest, folder)
         if files.commit is not None:
             files.commit()
@@ -132,9 +132,9 @@ def publish_beside(manifest: Manifest, out: str | Path, *, page: str) -> Publish
         report_path=where.with_name(where.name + REPORT_BESIDE),
     )
     text = manifest.to_json().encode()
-    parse_manifest(text, of_output=True)  # what no verifier would read isn't written
+    parse_manifest(text, of_output=True)  # raises if the verifier couldn't read it
     with atomic_file(found.report_path, overwrite=True) as file:
-        os.fchmod(file.fileno(), 0o600)  # it may name what was left out
+        os.fchmod(file.fileno(), 0o600)  # the report may name fields that were left out
         file.write(page.encode())
     # The manifest comes last: where it is, everything is.
     with atomic_file(found.manifest_path, overwrite=True) as file:
@@ -142,7 +142,7 @@ def publish_beside(manifest: Manifest, out: str | Path, *, page: str) -> Publish
     return found
 
 
-def _with_page(manifest: Manifest, page: str, folder: Path) -> Manifest:
+def _write_page(manifest: Manifest, page: str, folder: Path) -> Manifest:
     """Write the page; return the manifest with its hash."""
     raw = page.encode()
     (folder / REPORT_NAME).write_bytes(raw)

@@ -1,4 +1,4 @@
-"""Release: rows with their claims, in memory until they are written and verified."""
+"""Release and ReleaseKind: claims with their rows, and how a kind makes, writes and shows them."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.claims.claim import Json
+    from halfmask.engines import Engine
     from halfmask.release.page import AnyBlock
     from halfmask.vault import Vault
     from halfmask.verifier import CheckedRelease
@@ -91,8 +92,8 @@ class Inputs:
     vault: Vault | None = None
     population: object = None
     strict: bool = False
-    engine: Any = None
-    ledger: Any = None
+    engine: Engine | None = None
+    ledger: Any = None  # a PrivacyLedger, whose room imports this one
     progress: Progress = silent
 
 
@@ -126,8 +127,9 @@ class ReleaseKind(Generic[Facts]):
         ``shown(release)`` returns what a notebook shows; by default the claims.
     refuses
         Fields of `Inputs` that mean nothing here, and ``"persons"`` of `write`; each with a reason.
-    has_report
-        Whether its rows go to a database, and manifest and page into a folder of their own.
+    has_report_folder
+        Whether rows are written elsewhere, as to a database, and manifest and page into the folder
+        that `write` takes as ``report``.
     about
         What a policy has that asks for this kind, in words.
     software
@@ -148,7 +150,7 @@ class ReleaseKind(Generic[Facts]):
     page: Callable[[Release[Facts], Manifest, CheckedRelease], str] | None = None
     shown: Callable[[Release[Facts]], ShownTable] | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
-    has_report: bool = False
+    has_report_folder: bool = False
     about: str = "this policy"
     software: tuple[str, ...] = ()
 
@@ -157,13 +159,18 @@ class ReleaseKind(Generic[Facts]):
         for name in self.refuses:
             one_of(known, owner="ReleaseKind", refuses=name)
 
-    def release(self, table: object, policy: ReleasePolicy, inputs: Inputs) -> Release[Facts]:
-        """Make a release; raise if an input is given that this kind has no use for.
+    def make_release(self, table: object, policy: ReleasePolicy, inputs: Inputs) -> Release[Facts]:
+        """Check the inputs, and make a release.
 
         Parameters
         ----------
         table, policy, inputs
-            What is released, how, and what is given besides.
+            What is released, how, and what else is given.
+
+        Raises
+        ------
+        ParameterError
+            If an input is given that this kind refuses, or no policy asks for this kind.
         """
         if self.make is None:
             raise ParameterError(f"No policy asks for a release of the kind {self.name!r}.")
@@ -174,7 +181,7 @@ class ReleaseKind(Generic[Facts]):
         return self.make(table, policy, inputs)
 
     def check_input(self, name: str) -> None:
-        """Raise if this kind has no use for an input.
+        """Raise if this kind refuses an input.
 
         Parameters
         ----------
@@ -346,7 +353,7 @@ class Release(Generic[Facts]):
         """
         if persons is not None:
             self.kind.check_input("persons")
-        if report is not None and not self.kind.has_report:
+        if report is not None and not self.kind.has_report_folder:
             raise ParameterError(
                 "The 'report' parameter of write is for databases.", hint="The report is in 'out'."
             )
@@ -361,7 +368,9 @@ class Release(Generic[Facts]):
             made: Release[Facts] = files.release or self
             page = None if made.kind.page is None else partial(made.kind.page, made)
             blocks = () if made.kind.blocks is None else made.kind.blocks(made)
-            manifest, verification = publish(_manifest(made), files, job, blocks=blocks, page=page)
+            manifest, verification = publish(
+                _make_manifest(made), files, job, blocks=blocks, page=page
+            )
         return replace(made, manifest=manifest, verification=verification)
 
 
@@ -374,7 +383,7 @@ def _show_claims(release: Release[Any]) -> ShownTable:
     return ("claim",), [(each.sentence(),) for each in stated_claims(release)], ()
 
 
-def _manifest(release: Release[Any]) -> Manifest:
+def _make_manifest(release: Release[Any]) -> Manifest:
     """Return what the manifest states before the files are written."""
     kind = release.kind
     weaknesses = kind.weaknesses(release)

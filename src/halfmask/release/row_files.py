@@ -47,21 +47,23 @@ class RowFiles:
     Parameters
     ----------
     write
-        Writes the files under ``data/`` of the folder that it is given; returns what the manifest
-        states of them. ``None`` where the rows lie elsewhere, as in a database.
+        ``write(folder)`` writes the files under ``folder / "data"`` and returns them as the
+        manifest states them. ``None`` if the rows aren't in the folder, as those of a database.
     evidence
-        Returns what claims are checked against and no release holds.
+        ``evidence(files)`` returns what the verifier needs and the folder lacks, such as the file
+        of persons.
     release
-        The release with what was counted while its rows were written elsewhere.
+        Without ``write``: the `Release` with the claims that were counted while rows were copied.
     folder
-        Where manifest and page go then.
+        Without ``write``: the folder for manifest and page.
     commit
-        Lets what was written elsewhere be there: called last, before the folder gets its name.
+        Without ``write``: makes the copied rows visible. Called last, before the folder gets its
+        name.
     """
 
     write: Callable[[Path], Sequence[DataFile]] | None
     evidence: Callable[[Sequence[DataFile]], VerifyInputs] | None = None
-    release: Any = None
+    release: Any = None  # a Release, whose module imports this one
     folder: str | Path | None = None
     commit: Callable[[], None] | None = None
 

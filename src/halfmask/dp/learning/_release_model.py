@@ -129,7 +129,7 @@ def make(model: PrivateEstimator) -> Release[PrivateEstimator]:
 
 @contextmanager
 def files(release: Release[PrivateEstimator], job: WriteJob) -> Iterator[RowFiles]:
-    """Give how a line a setting and a line an attribute are written: its name and its numbers."""
+    """Yield how a line for each setting and attribute is written: its name and its numbers."""
     del job
     model = release.facts
     lines: list[dict[str, Json]] = [

@@ -117,7 +117,7 @@ def make(ledger: PrivacyLedger) -> Release[PrivacyLedger]:
 
 @contextmanager
 def files(release: Release[PrivacyLedger], job: WriteJob) -> Iterator[RowFiles]:
-    """Give how a line a charge is written: what it was for, and what its mechanisms did."""
+    """Yield how a line for each charge is written: its purpose and the events of its mechanisms."""
     del job
     lines = [
         {

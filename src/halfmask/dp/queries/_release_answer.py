@@ -133,7 +133,7 @@ def make(query: PrivateQuery, answer: PrivateAnswer) -> Release[AnswerFacts]:
 
 @contextmanager
 def files(release: Release[AnswerFacts], job: WriteJob) -> Iterator[RowFiles]:
-    """Give how a line a group is written: its keys, and each value with its interval's ends."""
+    """Yield how a line for each group is written: its keys, values and intervals."""
     del job
     text = release.facts.answer.frame.write_ndjson()
     yield RowFiles(write=lambda folder: [write_lines(folder, _FILE, text)])

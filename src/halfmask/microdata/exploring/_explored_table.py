@@ -14,7 +14,7 @@ from halfmask.anonymize import METHODS, RECODINGS
 from halfmask.data import open_table
 from halfmask.guarantees import Classes, class_of_row
 from halfmask.masks import MaskedTable, pseudonym_key
-from halfmask.microdata._prepared import read_batches
+from halfmask.microdata._classed_rows import read_batches
 from halfmask.microdata.opening import population_of, protection_of, schema_on
 
 if TYPE_CHECKING:

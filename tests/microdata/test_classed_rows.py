@@ -1,4 +1,4 @@
-"""A prepared release: which rows leave, in which cell, and what is written for it."""
+"""A classed_rows release: which rows leave, in which cell, and what is written for it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from halfmask.microdata import protect
-from halfmask.microdata._prepared import CELL
+from halfmask.microdata._classed_rows import CELL
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     COLUMNS,
     KEY,
@@ -19,8 +19,8 @@ from microdata.people import (  # type: ignore[import-not-found] # beside, not i
 
 
 @pytest.fixture(params=[12_000_000, 100], ids=["whole", "sampled"])
-def prepared(request, monkeypatch):
-    """A prepared release of 240 people in batches of 50, some suppressed, one identifier."""
+def classed_rows(request, monkeypatch):
+    """A classed_rows release of 240 people in batches of 50, some suppressed, one identifier."""
     monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)
     for module in ("halfmask.anonymize._summary", "halfmask.microdata._classes"):
         monkeypatch.setattr(f"{module}.MAX_ROWS", request.param)
@@ -31,50 +31,50 @@ def prepared(request, monkeypatch):
     return found
 
 
-def test_rows_are_placed_in_the_tables_order(prepared):
+def test_rows_are_placed_in_the_tables_order(classed_rows):
     """Batch by batch each row that leaves comes once, with its cell and what isn't recoded."""
-    batches = list(prepared.placed())
+    batches = list(classed_rows.placed())
 
     rows = pl.concat(batches)
     whole = with_gaps(people(), ["town", "spent"]).drop_nulls(["town", "spent"])
     assert len(batches) == 5
     assert rows["row"].to_list() == whole["row"].to_list()
-    assert rows.height == prepared.n_out < prepared.n_in == 240
+    assert rows.height == classed_rows.n_out < classed_rows.n_in == 240
     assert rows.columns == [name for name in COLUMNS if name not in {*QUASI, "name"}] + [CELL]
     assert rows.drop(CELL).equals(whole.select(rows.columns[:-1]))
 
 
-def test_each_row_gets_what_is_written_for_its_cell(prepared):
+def test_each_row_gets_what_is_written_for_its_cell(classed_rows):
     """What stands for a cell holds the row's own values; columns are in the table's order."""
-    rows = prepared.finished(pl.concat(list(prepared.placed())))
+    rows = classed_rows.finished(pl.concat(list(classed_rows.placed())))
 
     raw = people().join(rows, on="row", how="semi")
-    assert rows.columns == prepared.columns == [name for name in COLUMNS if name != "name"]
+    assert rows.columns == classed_rows.columns == [name for name in COLUMNS if name != "name"]
     for name in QUASI:
         assert all(map(lies_in, raw[name], rows[name]))
 
 
-def test_progress_ends_at_all_rows(prepared):
+def test_progress_ends_at_all_rows(classed_rows):
     """Progress counts rows that were read, the suppressed ones too."""
     told = []
-    list(prepared.placed(lambda what, share: told.append((what, share))))
+    list(classed_rows.placed(lambda what, share: told.append((what, share))))
 
     assert told[-1] == ("writing", 1.0)
     assert [share for _, share in told] == sorted(share for _, share in told)
 
 
-def test_shuffled_holds_the_same_rows(prepared):
+def test_shuffled_holds_the_same_rows(classed_rows):
     """The keyed order changes nothing but the order."""
-    plain = prepared.finished(pl.concat(list(prepared.placed())))
-    shuffled = prepared.frame()
+    plain = classed_rows.finished(pl.concat(list(classed_rows.placed())))
+    shuffled = classed_rows.frame()
 
     assert shuffled.sort("row").equals(plain)
     assert not shuffled.equals(plain)
 
 
-def test_it_shows_no_key_and_no_value(prepared):
+def test_it_shows_no_key_and_no_value(classed_rows):
     """Neither the key nor a cell is in its repr."""
-    assert repr(prepared) == f"Prepared({prepared.n_out} of 240 rows)"
+    assert repr(classed_rows) == f"ClassedRows({classed_rows.n_out} of 240 rows)"
 
 
 def test_what_suppresses():

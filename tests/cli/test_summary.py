@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask.cli._claims import percent
-from halfmask.microdata._report import percent as percent_of_the_report
+from halfmask.release.page import percent as percent_of_the_report
 
 shares = st.floats(0, 1) | st.sampled_from([0.0, 0.0009, 0.001, 0.5, 0.999, 0.9991, 1.0])
 

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,17 +25,13 @@ from halfmask.assess.utility import (
     information_loss,
     numeric_distribution,
 )
-from halfmask.claims import DataFile
+from halfmask.claims import DataFile, Manifest
 from halfmask.microdata._class_measures import ClassMeasures
 from halfmask.microdata._detail_kept import DetailKept, GuaranteeCost
 from halfmask.microdata._report import render_report
-from halfmask.microdata._reporting import (
-    ColumnFact,
-    GuaranteeFact,
-    ReportFacts,
-    RiskFact,
-    class_size_shares,
-)
+from halfmask.microdata._reporting import ColumnFact, GuaranteeFact, ReportFacts
+from halfmask.microdata.evaluation import ReleaseRisk, ReleaseUtility
+from halfmask.release import html_page
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 HOSTILE = "<script>alert('x')</script>\"><img src=http://evil.example onerror=alert(1)>\u202e\x00"
@@ -46,7 +43,6 @@ def guarantee(**changes):
         "model": "k-anonymity",
         "parameters": {"k": 10},
         "column": None,
-        "quasi_identifiers": ("age", "city"),
         "sentence": "Every row agrees with at least 9 others.",
         "required": 10.0,
         "bound": "at least",
@@ -54,7 +50,6 @@ def guarantee(**changes):
         "achieved_wildcard": 11.0,
         "holds": True,
         "classes": 2,
-        "rows": 42,
     }
     return GuaranteeFact(**{**fields, **changes})
 
@@ -95,7 +90,26 @@ def released_columns(*, unique=21, under_k=42):
     )
 
 
-def facts_of(**changes):
+def column(name, role, kind, treatment):
+    return ColumnFact(name=name, role=role, kind=kind, treatment=treatment)
+
+
+def risk_of(highest, average, marketer, unique, journalist=None):
+    """Return what is shown of a `Reidentification`."""
+
+    def counted(**values):
+        return SimpleNamespace(**{it: SimpleNamespace(value=at) for it, at in values.items()})
+
+    return SimpleNamespace(
+        prosecutor=counted(highest=highest, average=average),
+        marketer=counted(linked=marketer),
+        uniqueness=counted(share=unique),
+        journalist=journalist and counted(highest=journalist[0], average=journalist[1]),
+    )
+
+
+def facts_of(*, risk=None, utility=None, manifest=None, **changes):
+    """Return the facts of a small release, with some fields of them or of their parts changed."""
     sizes = np.array([12, 30])
     raw = np.concatenate([np.repeat(np.arange(20.0, 60.0), 10), [98765.0]])
     age = ColumnExtents(
@@ -112,63 +126,53 @@ def facts_of(**changes):
         in_release={"Bern", "Genève"},
         min_count=10,
     )
-    columns = (
-        ColumnFact(
-            name="age",
-            role="quasi_identifier",
-            kind="numeric",
-            treatment="written as ranges",
-            loss=loss.columns["age"],
-            distribution=numeric_distribution(raw, age, sizes, min_count=10),
+    age_picture = numeric_distribution(raw, age, sizes, min_count=10)
+    risks = {
+        "before": risk_of(1.0, 0.63, 0.61, 0.52),
+        "after": risk_of(0.0833, 0.047, 0.045, 0.0),
+        "before_sizes": np.array([1] * 20 + [25]),
+        "after_sizes": sizes,
+        "columns": released_columns(),
+    }
+    used = {
+        "loss": loss,
+        "class_sizes": class_size_utility(sizes, suppressed=3, k=10),
+        "measures": ClassMeasures(
+            non_uniform_entropy=0.25, ambiguity=7.5, squared_error=0.125, precision=0.75
         ),
-        ColumnFact(
-            name="city",
-            role="quasi_identifier",
-            kind="categorical",
-            treatment="written as sets",
-            distribution=city,
-        ),
-        ColumnFact(name="pay", role="sensitive", kind="numeric", treatment="released unchanged"),
+        "distributions": {"age": age_picture, "city": city},
+        "detail": DetailKept(average=0.9, columns={"age": 0.9, "city": 0.8}, costs=()),
+        "model": model_of(),
+        "label": "pay",
+    }
+    file = DataFile(
+        name="data/part-00000.parquet", format="parquet", sha256="cd" * 32, n_bytes=999, n_rows=42
     )
-    fields = {
-        "title": "A survey",
+    stated = {
+        "kind": "microdata",
         "created": "2026-11-21T09:00:00Z",
         "software": {"halfmask": "0.1.0"},
         "policy_sha256": "ab" * 32,
+        "files": (file,),
+        "claims": (),
+        "weaknesses": ("Homogeneity: what a whole class has in common is not hidden.",),
+    }
+    fields = {
+        "manifest": Manifest(**{**stated, **(manifest or {})}),
         "guarantees": (guarantee(),),
         "rows_in": 45,
         "rows_out": 42,
         "method": "Mondrian, strict",
         "recoding": "for each class the range or set of its values is written",
-        "risk_before": RiskFact(
-            prosecutor_highest=1.0, prosecutor_average=0.63, marketer=0.61, unique_fraction=0.52
+        "risk": ReleaseRisk(**{**risks, **(risk or {})}),
+        "utility": ReleaseUtility(**{**used, **(utility or {})}),
+        "columns": (
+            column("age", "quasi_identifier", "numeric", "written as ranges"),
+            column("city", "quasi_identifier", "categorical", "written as sets"),
+            column("pay", "sensitive", "numeric", "released unchanged"),
         ),
-        "risk_after": RiskFact(
-            prosecutor_highest=0.0833, prosecutor_average=0.047, marketer=0.045, unique_fraction=0.0
-        ),
-        "released_columns": released_columns(),
-        "detail": DetailKept(average=0.9, columns={"age": 0.9, "city": 0.8}, costs=()),
-        "class_sizes": class_size_shares(np.array([1] * 20 + [25]), sizes),
-        "columns": columns,
         "n_dropped": 2,
-        "information_loss": loss,
-        "class_sizes_utility": class_size_utility(sizes, suppressed=3, k=10),
-        "measures": ClassMeasures(
-            non_uniform_entropy=0.25, ambiguity=7.5, squared_error=0.125, precision=0.75
-        ),
-        "model_utility": model_of(),
-        "label": "pay",
-        "weaknesses": ("Homogeneity: what a whole class has in common is not hidden.",),
         "unprotected": ("Insensitive columns are written as they were.",),
-        "files": (
-            DataFile(
-                name="data/part-00000.parquet",
-                format="parquet",
-                sha256="cd" * 32,
-                n_bytes=999,
-                n_rows=42,
-            ),
-        ),
     }
     return ReportFacts(**{**fields, **changes})
 
@@ -288,14 +292,14 @@ def test_the_chapters_follow_iso_27559(page):
 def test_every_utility_number_stands_with_its_sentence(page):
     facts = facts_of()
     sentences = [
-        facts.information_loss.loss_sentence,
-        facts.information_loss.ncp_sentence,
-        facts.class_sizes_utility.discernibility_sentence,
-        facts.class_sizes_utility.average_class_size_sentence,
-        facts.class_sizes_utility.suppressed_sentence,
-        facts.model_utility.sentence,
+        facts.utility.loss.loss_sentence,
+        facts.utility.loss.ncp_sentence,
+        facts.utility.class_sizes.discernibility_sentence,
+        facts.utility.class_sizes.average_class_size_sentence,
+        facts.utility.class_sizes.suppressed_sentence,
+        facts.utility.model.sentence,
         facts.guarantees[0].sentence,
-        *facts.weaknesses,
+        *facts.manifest.weaknesses,
         *facts.unprotected,
     ]
 
@@ -304,7 +308,7 @@ def test_every_utility_number_stands_with_its_sentence(page):
 
 def test_a_measure_that_failed_and_a_column_that_tells_the_label_are_said():
     model = replace(model_of(), raw=Score(accuracy=0.2), giveaways=(("<b>code</b>", 0.998),))
-    text = Page(render_report(facts_of(model_utility=model))).text
+    text = Page(render_report(facts_of(utility={"model": model}))).text
     assert "This measure failed" in text
     assert "Column '<b>code</b>' is released unchanged and gives the label away" in text
     assert "99.8%" in text
@@ -320,16 +324,10 @@ def test_every_risk_stands_with_what_it_says(page):
 
 
 def test_journalist_risk_is_shown_where_a_population_was_given():
-    risk = RiskFact(
-        prosecutor_highest=0.1,
-        prosecutor_average=0.1,
-        marketer=0.01,
-        unique_fraction=0.0,
-        journalist_highest=0.0123,
-        journalist_average=0.0077,
-    )
+    one = risk_of(0.1, 0.1, 0.01, 0.0, (0.0123, 0.0077))
+    facts = facts_of(risk={"before": one, "after": one, "population_rows": 123_456})
 
-    text = Page(render_report(facts_of(risk_before=risk, risk_after=risk, population=123_456))).text
+    text = Page(render_report(facts)).text
 
     assert "Journalist, highest" in text
     assert "1.2%" in text
@@ -350,7 +348,7 @@ def test_columns_that_no_class_covers_are_shown_with_whom_they_are_true_for(page
 
 def test_no_warning_stands_where_none_is_due():
     text = Page(
-        render_report(facts_of(released_columns=released_columns(unique=0, under_k=0)))
+        render_report(facts_of(risk={"columns": released_columns(unique=0, under_k=0)}))
     ).text
 
     assert "Warning" not in text
@@ -363,7 +361,7 @@ def test_what_was_lost_is_a_warning():
         kept_without=0.9, classes=3, classes_without=900, rows=42,
     )  # fmt: skip
     detail = DetailKept(average=0.1, columns={"age": 0.01, "city": 0.2}, costs=(cost,))
-    text = Page(render_report(facts_of(detail=detail))).text
+    text = Page(render_report(facts_of(utility={"detail": detail}))).text
 
     assert f"Warning {cost.sentence}" in text
     assert "Warning age keeps less than 5 % of the detail." in text
@@ -396,14 +394,14 @@ def test_no_promise_is_not_a_confirmed_one():
 
 
 def test_a_release_without_a_label_says_that_no_model_was_trained():
-    text = Page(render_report(facts_of(model_utility=None, label=None))).text
+    text = Page(render_report(facts_of(utility={"model": None, "label": None}))).text
 
     assert "no model was trained" in text
     assert "A model trained on the release" not in text
 
 
 def test_a_number_as_label_is_told_by_its_variance():
-    page = Page(render_report(facts_of(model_utility=model_of("regression"))))
+    page = Page(render_report(facts_of(utility={"model": model_of("regression")})))
 
     assert page.problems == []
     assert "of the variance explained" in page.text
@@ -413,33 +411,34 @@ def test_a_number_as_label_is_told_by_its_variance():
 def test_hostile_words_stay_words_wherever_they_stand():
     """Every text that comes from outside is hostile at once; the page has no element more."""
     plain = facts_of()
-    column = plain.columns[1]
-    picture = replace(column.distribution, labels=(HOSTILE, "other"))
+    column, loss = plain.columns[1], plain.utility.loss
+    picture = replace(plain.utility.distributions["city"], labels=(HOSTILE, "other"))
     hostile = facts_of(
-        title=HOSTILE,
-        created=HOSTILE,
-        software={HOSTILE: HOSTILE},
-        policy_sha256=HOSTILE,
         method=HOSTILE,
         recoding=HOSTILE,
-        label=HOSTILE,
-        weaknesses=(HOSTILE,),
         unprotected=(HOSTILE,),
         guarantees=(
             guarantee(
-                model=HOSTILE,
-                parameters={HOSTILE: HOSTILE},
-                column=HOSTILE,
-                sentence=HOSTILE,
-                quasi_identifiers=(HOSTILE,),
+                model=HOSTILE, parameters={HOSTILE: HOSTILE}, column=HOSTILE, sentence=HOSTILE
             ),
         ),
         columns=(
             plain.columns[0],
-            replace(column, name=HOSTILE, kind=HOSTILE, treatment=HOSTILE, distribution=picture),
+            replace(column, name=HOSTILE, kind=HOSTILE, treatment=HOSTILE),
             plain.columns[2],
         ),
-        files=(DataFile(name=HOSTILE, format="csv", sha256=HOSTILE, n_bytes=1, n_rows=0),),
+        utility={
+            "label": HOSTILE,
+            "loss": replace(loss, columns={**loss.columns, HOSTILE: loss.columns["age"]}),
+            "distributions": {**plain.utility.distributions, HOSTILE: picture},
+        },
+        manifest={
+            "created": HOSTILE,
+            "software": {HOSTILE: HOSTILE},
+            "policy_sha256": HOSTILE,
+            "weaknesses": (HOSTILE,),
+            "files": (DataFile(name=HOSTILE, format="csv", sha256=HOSTILE, n_bytes=1, n_rows=0),),
+        },
     )
 
     html = render_report(hostile)
@@ -465,21 +464,29 @@ def test_what_few_rows_say_is_not_in_the_page(html):
 
 
 def test_ten_thousand_columns_stay_a_page():
-    one = facts_of().columns[0]
-    columns = tuple(replace(one, name=f"c{place}") for place in range(10_000))
+    plain = facts_of()
+    names = [f"c{place}" for place in range(10_000)]
+    used = plain.utility
+    loss = replace(used.loss, columns=dict.fromkeys(names, used.loss.columns["age"]))
+    pictures = dict.fromkeys(names, used.distributions["age"])
+    columns = tuple(replace(plain.columns[0], name=name) for name in names)
 
-    html = render_report(facts_of(columns=columns))
+    html = render_report(
+        facts_of(columns=columns, utility={"loss": loss, "distributions": pictures})
+    )
 
     assert "9,800 more columns are listed" in html
-    assert "9976 more columns are not pictured" in html
+    assert "9,976 more columns are not pictured" in html
     assert len(html) < 400_000
 
 
 def test_a_name_of_a_megabyte_is_shortened():
-    html = render_report(facts_of(title="x" * 1_000_000))
+    long = "x" * 1_000_000
+    column = replace(facts_of().columns[0], name=long)
 
-    assert len(html) < 100_000
-    assert "x" * 79 + "…" in html
+    for html in (html_page(long, []), render_report(facts_of(columns=(column,)))):
+        assert len(html) < 100_000
+        assert "x" * 79 + "…" in html
 
 
 def test_no_word_promises_more_than_was_counted(page):
@@ -496,7 +503,7 @@ def test_the_page_is_the_same_for_the_same_facts(html):
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_text_stands_out_from_its_ground_in(mode):
     """WCAG 2.2 AA: 4.5 to 1 for text, 3 to 1 for bars."""
-    css = resources.files("halfmask.microdata").joinpath("templates/report.css").read_text()
+    css = resources.files("halfmask.release").joinpath("templates/page.css").read_text()
     blocks = re.findall(r":root \{(.*?)\}", css, re.DOTALL)
     colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", blocks[0 if mode == "light" else 1]))
 
@@ -520,6 +527,10 @@ def luminance(colour):
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_a_risk_outside_of_zero_and_one_is_refused():
-    with pytest.raises(ParameterError, match="prosecutor_highest"):
-        RiskFact(prosecutor_highest=1.2, prosecutor_average=0.1, marketer=0.1, unique_fraction=0.1)
+@pytest.mark.parametrize("wrong", [1.2, -0.1])
+@pytest.mark.parametrize("place", range(4))
+def test_a_risk_outside_of_zero_and_one_is_refused(place, wrong):
+    risks = [0.1, 0.1, 0.1, 0.1]
+    risks[place] = wrong
+    with pytest.raises(ParameterError, match="share"):
+        render_report(facts_of(risk={"after": risk_of(*risks)}))

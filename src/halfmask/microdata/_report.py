@@ -1,294 +1,466 @@
-"""report.html: one page for a privacy officer, released with the data.
+"""report.html of classes: one page for a privacy officer, released with the data.
 
-The page is one file without script, network, external font or image; its policy (CSP) forbids all
-of them. Its chapters follow the order of ISO/IEC 27559:2022: context, data, identifiability
-(guarantees and claims, risk, adversarial testing, when to look again), governance; usefulness
-stands between the last two.
+Its chapters follow the order of ISO/IEC 27559:2022: context, data, identifiability (guarantees and
+claims, risk, adversarial testing, when to look again), governance; usefulness stands between the
+last two.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from dataclasses import dataclass
-from math import sqrt
+from collections.abc import Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from halfmask._validation import fraction
 from halfmask.assess.risk import listed
-from halfmask.plots.svg import Anchor, Bar, Chart, Word, without_controls
+from halfmask.microdata._charts import class_size_chart, class_size_shares, distribution_chart
+from halfmask.release import BarsBlock, PicturesBlock, TableBlock, TextBlock, html_page
+from halfmask.release.page import ChangeBlock, ChapterBlock, StyledCell, percent, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from jinja2 import Environment
-
-    from halfmask.assess.synthesis import Associations
-    from halfmask.assess.utility import Distribution
-    from halfmask.microdata._reporting import ColumnFact, GuaranteeFact, ReportFacts, SizeShare
-
-
-_LINE = 17
-_LABEL_LETTERS = 20
-
-
-def class_size_chart(shares: Sequence[SizeShare], *, name: str) -> Chart:
-    """Draw which share of the rows lives in classes of each size, before and after."""
-    rows = tuple((share.label, share.before, share.after) for share in shares)
-    width, height, floor, top = 720, 210, 168, 24
-    step = width / max(len(rows), 1)
-    tallest = max((max(before, after) for _, before, after in rows), default=0.0) or 1.0
-    bars, words = [], []
-    thick = min(step * 0.36, 46.0)
-    for place, (label, before, after) in enumerate(rows):
-        middle = (place + 0.5) * step
-        for series, share, left in (
-            ("before", before, middle - thick - 1),
-            ("after", after, middle + 1),
-        ):
-            tall = share / tallest * (floor - top)
-            bars.append(_bar(series, left, floor - tall, thick, tall))
-            if share >= 0.0005:
-                words.append(_word(percent(share), left + thick / 2, floor - tall - 5, "middle"))
-        words.append(_word(label, middle, floor + 18, "middle", strong=True))
-    words.append(_word("rows that share a class", width / 2, height - 4, "middle"))
-    return Chart(
-        name=name,
-        title="Rows by the size of their class, before and after",
-        description="; ".join(
-            f"classes of {label}: {percent(before)} of the rows before, {percent(after)} after"
-            for label, before, after in rows
-        ),
-        width=width,
-        height=height,
-        bars=tuple(bars),
-        words=tuple(words),
-        baseline=floor,
-        outline="",
-        rows=rows,
-    )
-
-
-def distribution_chart(column: str, picture: Distribution, *, name: str) -> Chart:
-    """Draw a column before and after: upright bars for numbers, lying ones for categories."""
-    rows = tuple(zip(picture.labels, picture.before, picture.after, strict=True))
-    draw = _histogram if picture.kind == "numeric" else _ranking
-    width, height, bars, words, outline = draw(rows)
-    return Chart(
-        name=name,
-        title=f"{column}: shares of rows before and after",
-        description=picture.sentence,
-        width=width,
-        height=height,
-        bars=bars,
-        words=words,
-        baseline=height - 22 if picture.kind == "numeric" else None,
-        outline=outline,
-        rows=rows,
-    )
-
-
-def association_chart(found: Associations, *, name: str) -> Chart:
-    """Draw how much each two columns say of each other: original below, released above.
-
-    The area of a square is the association; squares that mirror each other at the diagonal are of
-    the same two columns.
-    """
-    n, left, top = len(found.columns), 176, 20
-    step = min(34.0, 520 / n)
-    bars, words = [], []
-    for i, column in enumerate(found.columns):
-        middle = (i + 0.5) * step
-        words.append(_word(f"{shortened(column, 22)} {i + 1}", left - 8, top + middle + 4, "end"))
-        words.append(_word(str(i + 1), left + middle, top - 7, "middle"))
-        for j in range(n):
-            series, value = (
-                ("before", found.original[i][j]) if j < i else ("after", found.released[i][j])
-            )
-            side = sqrt(value) * (step - 2) if i != j else 0.0
-            x, y = left + (j + 0.5) * step, top + middle
-            bars.append(_bar(series, x - side / 2, y - side / 2, side, side))
-    return Chart(
-        name=name,
-        title="How much each two columns say of each other",
-        description=found.sentence,
-        width=round(left + n * step) + 8,
-        height=round(top + n * step) + 8,
-        bars=tuple(bars),
-        words=tuple(words),
-        baseline=None,
-        outline="",
-        rows=(),
-    )
-
-
-Rows = tuple[tuple[str, float, float], ...]
-Drawing = tuple[int, int, tuple[Bar, ...], tuple[Word, ...], str]
-
-
-def _histogram(rows: Rows) -> Drawing:
-    width, height = 296, 170
-    floor, top = height - 22, 18
-    step = width / len(rows)
-    tallest = max(max(before, after) for _, before, after in rows) or 1.0
-    bars, path = [], [f"M0 {floor}"]
-    for place, (_, before, after) in enumerate(rows):
-        tall = after / tallest * (floor - top)
-        bars.append(_bar("after", place * step + 0.75, floor - tall, step - 1.5, tall))
-        level = floor - before / tallest * (floor - top)
-        path.append(f"L{place * step:.1f} {level:.1f}L{(place + 1) * step:.1f} {level:.1f}")
-    path.append(f"L{width} {floor}")
-    words = [_word(f"highest bar {percent(tallest)}", width, 11, "end")]
-    words.extend(_ticks(rows, step, floor + 15))
-    return width, height, tuple(bars), tuple(words), "".join(path)
-
-
-def _ticks(rows: Rows, step: float, y: float) -> list[Word]:
-    """Return the ends of a few bins, the first and last always among them."""
-    ends = [label.partition(" to ")[0] for label, *_ in rows]
-    ends.append(rows[-1][0].partition(" to ")[2])
-    last = len(ends) - 1
-    pieces = min(4, last)
-    places = sorted({round(last * piece / pieces) for piece in range(pieces + 1)})
-    shown = [0]
-    for place in places[1:-1]:  # a letter is six units wide; the first and last word lie inside
-        half = 3 * len(ends[place]) + 6
-        before = 6 * len(ends[0]) if shown == [0] else shown[-1] * step + 3 * len(ends[shown[-1]])
-        after = last * step - 6 * len(ends[last])
-        if before + half <= place * step <= after - half:
-            shown.append(place)
-    places = [*shown, last]
-    return [
-        _word(
-            ends[place],
-            place * step,
-            y,
-            "start" if place == 0 else "end" if place == last else "middle",
-        )
-        for place in places
-    ]
-
-
-def _ranking(rows: Rows) -> Drawing:
-    width, left, right = 296, 122, 42
-    largest = max(max(before, after) for _, before, after in rows) or 1.0
-    bars, words = [], []
-    for place, (label, before, after) in enumerate(rows):
-        y = 4.0 + place * _LINE
-        for series, share, top in (("before", before, y), ("after", after, y + 5.5)):
-            bars.append(_bar(series, left, top, share / largest * (width - left - right), 5.0))
-        words.append(_word(shortened(label, _LABEL_LETTERS), left - 8, y + 9.5, "end"))
-        words.append(_word(percent(after), width, y + 9.5, "end"))
-    return width, 6 + len(rows) * _LINE, tuple(bars), tuple(words), ""
-
-
-def _bar(series: str, x: float, y: float, width: float, height: float) -> Bar:
-    return Bar(
-        series="before" if series == "before" else "after",
-        x=round(x, 1),
-        y=round(y, 1),
-        width=round(width, 1),
-        height=round(height, 1),
-    )
-
-
-def _word(text: str, x: float, y: float, anchor: Anchor, *, strong: bool = False) -> Word:
-    return Word(text=text, x=round(x, 1), y=round(y, 1), anchor=anchor, strong=strong)
-
-
-def percent(share: float) -> str:
-    """Return a fraction for readers: never 0 % or 100 % where it is only near."""
-    if 0.0 < share < 0.001:
-        return "< 0.1%"
-    if 0.999 < share < 1.0:
-        return "> 99.9%"
-    return "100%" if share == 1.0 else "0%" if share == 0.0 else f"{share:.1%}"
-
-
-def shortened(text: str, letters: int) -> str:
-    """Return the text, or its beginning with an ellipsis."""
-    return text if len(text) <= letters else text[: letters - 1].rstrip() + "…"
-
+    from halfmask.assess.utility import ModelUtility, Score
+    from halfmask.microdata._reporting import GuaranteeFact, ReportFacts
+    from halfmask.plots.svg import Chart
+    from halfmask.release.page import AnyBlock
 
 MAX_COLUMNS = 200
 MAX_PICTURES = 24
-_NAME_LETTERS = 80
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """A number before and after, with the sentence that explains it."""
-
-    name: str
-    before: float
-    after: float
-    sentence: str
+_MOST_NAMED = 12
+_MOST_GUARANTEES = 5
+_BEFORE_AFTER = ("before", "after")
+_CLAIM_COLUMNS = (
+    *("Guarantee", "What it means", "Required", "Counted", "Missing as any value", "On disk"),
+)
+_SCORES = {
+    "accuracy": ("Accuracy", "Share of the test rows that are predicted right."),
+    "balanced_accuracy": (
+        "Balanced accuracy",
+        "The same share, every value of the label weighing alike.",
+    ),
+    "auc": (
+        "Area under the ROC curve",
+        "Chance that a row with the value is ranked above a row without it; 0.5 is guessing.",
+    ),
+    "r2": ("R²", "Share of the label's variance that is explained; 0 is always saying the mean."),
+}
+_RISK_NAMES = {"marketer.linked": "Marketer", "uniqueness.share": "Unique rows"}
+_RISKS = {
+    "prosecutor.highest": "An attacker who knows that a person is in the table, all of their "
+    "quasi-identifiers and no other column: the chance to find the row of the person who is "
+    "easiest to find.{persons}",
+    "prosecutor.average": "The same attacker: the chance for a person drawn at random from the "
+    "table.",
+    "journalist.highest": "An attacker who picks a row and looks for its quasi-identifiers among "
+    "the {population:,} people of the population: the chance to be right for the row that is "
+    "easiest to place.",
+    "journalist.average": "The same attacker: the chance for a row drawn at random.",
+    "marketer.linked": "An attacker who matches all rows against a list of everybody in the table "
+    "by quasi-identifiers: the share of rows that is expected to be matched right.",
+    "uniqueness.share": "The share of rows that no other row equals on the quasi-identifiers.",
+}
 
 
 def render_report(facts: ReportFacts) -> str:
     """Return the report as one HTML document.
 
-    Notes
-    -----
-    **Guarantees.** The page holds no script, no address of another page and nothing that a browser
-    would fetch. Every text goes through HTML escaping; control and direction characters in names
-    are replaced, so a column's name can't rearrange the page. Nothing is shown that ``facts`` don't
-    hold, and their pictures show no value of few rows (:mod:`halfmask.assess.utility`).
-
-    **Edge cases.** Of more than 200 columns the first 200 are listed, and of more than 24 pictures
-    the 24 of the columns that lost most; the page states how many are missing.
+    Nothing is shown that ``facts`` don't hold, and their pictures show no value of few rows
+    (:mod:`halfmask.assess.utility`). Of more than 200 columns the first 200 are listed, and of more
+    than 24 pictures the 24 of the columns that lost most; the page states how many are missing.
     """
-    template = _environment().get_template("report.html.j2")
-    pictured = _pictured(facts.columns)
-    return template.render(
-        facts=facts,
-        risk_figures=_risk_figures(facts),
-        size_chart=class_size_chart(facts.class_sizes, name="sizes") if facts.class_sizes else None,
-        pictures=[_picture(*pair, place) for place, pair in enumerate(pictured)],
-        min_count=max((picture.min_count for _, picture in pictured), default=1),
-        percent=percent,
-        decimal=lambda value: f"{value:.3f}",
-        n_pictures_left_out=sum(c.distribution is not None for c in facts.columns) - len(pictured),
-        listed=facts.columns[:MAX_COLUMNS],
-        n_columns_left_out=max(len(facts.columns) - MAX_COLUMNS, 0),
-        quasi_identifiers=[c.name for c in facts.columns if c.role == "quasi_identifier"],
+    software = (f" · {name} {version}" for name, version in facts.manifest.software.items())
+    cards = [_claims_card(facts), _risk_card(facts), _model_card(facts), _rows_card(facts)]
+    return html_page(
+        "Release report",
+        [
+            *_notices(facts),
+            ChapterBlock("", cards, cards=True),
+            ChapterBlock("1. Context", list(_context(facts))),
+            ChapterBlock("2. Data", list(_data(facts))),
+            ChapterBlock("3. Identifiability", list(_identifiability(facts))),
+            ChapterBlock("4. Usefulness", list(_usefulness(facts))),
+            ChapterBlock("5. Governance", list(_governance(facts))),
+        ],
+        about=f"Made {facts.manifest.created}{''.join(software)}",
+        footer="The chapters follow the order of ISO/IEC 27559:2022. This page states what was "
+        "counted, under the named models and parameters; it is no legal opinion, and it does not "
+        "say that nobody can be found.",
     )
 
 
-@functools.cache  # it compiles its template once
-def _environment() -> Environment:
-    """Return a template environment that escapes everything and knows how numbers are read."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 # 30 ms
-    from markupsafe import Markup  # noqa: PLC0415 # loads with jinja2
+def _notices(facts: ReportFacts) -> Iterator[AnyBlock]:
+    asked, missed = len(facts.guarantees), sum(not it.holds for it in facts.guarantees)
+    if not asked:
+        title = "No guarantee was asked for."
+        sentence = "This release has no claim that could be counted."
+    elif missed:
+        title = f"{missed} of {asked} claims could not be verified on disk."
+        sentence = "Do not hand this over. The counts below say which claim fails, and by how much."
+    else:
+        title = f"{'The claim was' if asked == 1 else f'All {asked} claims were'} verified on disk."
+        sentence = (
+            "A second program, which shares no code with the one that made the files, read them "
+            "and counted again."
+        )
+    yield TextBlock(title, [sentence], "good" if asked and not missed else "bad")
+    for warning in (facts.risk.columns.warning, *facts.utility.detail.warnings):
+        if warning:
+            yield TextBlock("Warning", [warning], "warned")
 
-    environment = Environment(
-        loader=PackageLoader("halfmask.microdata", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_without_controls,
+
+def _claims_card(facts: ReportFacts) -> ChapterBlock:
+    rows = [
+        (
+            it.model,
+            StyledCell(f"{_parameters(it)}{_column(it, ', ')}", "soft"),
+            StyledCell(f"{'✓' if it.holds else '✗'} counted {_level(it.worst)}", _style(it)),
+        )
+        for it in facts.guarantees[:_MOST_GUARANTEES]
+    ]
+    names = [shortened(it.name) for it in facts.columns if it.role == "quasi_identifier"]
+    which = "the quasi-identifier" if len(names) == 1 else f"all {len(names)} quasi-identifiers"
+    more = "".join(_more(len(names) - _MOST_NAMED, " and {} more"))
+    sentences = [
+        *_more(len(facts.guarantees) - len(rows), "and {} more, below."),
+        f"A class is the rows that agree in {which}: {', '.join(names[:_MOST_NAMED])}{more}.",
+    ]
+    table = TableBlock("", (), rows or [("Nothing.",)])
+    return ChapterBlock("Claims", [table, TextBlock("", sentences, "soft")])
+
+
+def _risk_card(facts: ReportFacts) -> ChapterBlock:
+    before, after, columns = facts.risk.before, facts.risk.after, facts.risk.columns
+    highest, average = after.prosecutor.highest.value, after.prosecutor.average.value
+    sentence = (
+        "For an attacker who knows all quasi-identifiers of a person in the table and no other "
+        f"column: at worst {_one_in(highest)}, on average {_one_in(average)}."
     )
-    environment.filters.update(
-        percent=percent,
-        one_in=_one_in,
-        name=lambda text: shortened(text, _NAME_LETTERS),
-        level=_level,
-        svg=lambda chart: Markup(chart.svg()),  # noqa: S704 # its words are escaped there
-        parameters=_parameters,
-        listed=lambda names: listed([shortened(each, _NAME_LETTERS) for each in names]),
-        points=lambda value: f"{value * 100:+.1f}",
+    sentences = [sentence]
+    if (same := columns.unchanged) is not None:
+        sentences.append(
+            f"For an attacker who knows the columns that are {columns.treatment}: "
+            f"{percent(same.share_unique)} of the rows are unique, {percent(same.share_under_k)} "
+            f"in classes under {columns.k}."
+        )
+    shares = {
+        "average, before": before.prosecutor.average.value,
+        "average, after": average,
+        "unique rows, before": before.uniqueness.share.value,
+        "unique rows, after": after.uniqueness.share.value,
+    }
+    return ChapterBlock(
+        "Chance to find a known person's row, at worst",
+        [
+            ChangeBlock(percent(before.prosecutor.highest.value), percent(highest)),
+            BarsBlock("", shares, _BEFORE_AFTER * 2),
+            TextBlock("", sentences, "soft"),
+        ],
     )
-    return environment
 
 
-def _without_controls(value: object) -> object:
-    """Return a text with its control and direction characters replaced; anything else unchanged.
+def _model_card(facts: ReportFacts) -> ChapterBlock:
+    model, label, loss = facts.utility.model, facts.utility.label, facts.utility.loss
+    if model is None:
+        none = "The policy names no label, so no model was trained."
+        change = ChangeBlock("", percent(1 - loss.loss), "of the quasi-identifiers' detail")
+        text = TextBlock("", [loss.loss_sentence, none], "soft")
+        return ChapterBlock("What a learner keeps", [change, text])
+    raw, released, least = (getattr(it, model.measure) or 0.0 for it in _scores(model))
+    shares = {"trained on raw": raw, "trained on release": released, "without learning": least}
+    low, middle, high = (f"{it * 100:+.1f}" for it in (model.low, model.difference, model.high))
+    sentence = (
+        f"Difference {middle} points, between {low} and {high} with {model.confidence:.0%} "
+        f"confidence{'' if label is None else f'; predicting {shortened(label)}'}."
+    )
+    if model.kept is not None:
+        sentence += f" Of what a model of raw rows adds to guessing, {model.kept:.0%} is kept."
+    of_labels = model.measure == "accuracy"
+    unit = "right on held-out rows" if of_labels else "of the variance explained"
+    return ChapterBlock(
+        "What a learner keeps",
+        [
+            ChangeBlock(percent(raw), percent(released), unit),
+            BarsBlock(
+                "", {it: max(at, 0.0) for it, at in shares.items()}, (*_BEFORE_AFTER, "none")
+            ),
+            TextBlock("", [sentence], "soft"),
+            TextBlock("", model.warnings, "warning"),
+        ],
+    )
 
-    Subclasses of str are what jinja2 already escaped.
-    """
-    if type(value) is not str:
-        return value
-    return without_controls(value)
+
+def _rows_card(facts: ReportFacts) -> ChapterBlock:
+    sizes, lost = facts.utility.class_sizes, facts.utility.loss.loss
+    sentence = (
+        f"{sizes.classes:,} classes of {sizes.average_class_size:,.1f} rows on average. A released "
+        f"cell covers on average {percent(lost)} of the width that its column had. "
+        f"{_dropped(facts, 'column' if facts.n_dropped == 1 else 'columns')}"
+    )
+    shares = {"rows left out": sizes.suppressed_fraction, "detail given up": lost}
+    return ChapterBlock(
+        "Rows and detail",
+        [
+            ChangeBlock(f"{facts.rows_in:,}", f"{facts.rows_out:,}", "rows"),
+            BarsBlock("", shares, ("after", "after")),
+            TextBlock("", [sentence], "soft"),
+        ],
+    )
+
+
+def _context(facts: ReportFacts) -> Iterator[AnyBlock]:
+    made = (
+        "This folder holds a table of people that was changed before it was handed over. The rows "
+        f"were grouped into classes by {facts.method}; {facts.recoding}. "
+        f"{facts.utility.class_sizes.suppressed_sentence}"
+    )
+    about = (
+        "The classes, and the risk before and after, are about an attacker who knows the "
+        "quasi-identifiers of people, has the released files, and knows no other column. The table "
+        "of released columns in chapter 3 is about an attacker who knows other columns. halfmask "
+        "doesn't know who will receive the files, under which contract and with which safeguards. "
+        "The owner judges that."
+    )
+    yield TextBlock("", [made, about])
+    if (policy := facts.manifest.policy_sha256) is not None:
+        yield TextBlock("", [f"Policy followed: sha256 {policy}"], "soft")
+
+
+def _data(facts: ReportFacts) -> Iterator[AnyBlock]:
+    losses = facts.utility.loss.columns
+    rows = []
+    for it in facts.columns[:MAX_COLUMNS]:
+        given_up = StyledCell("not measured", "soft")
+        if it.name in losses:
+            lost = losses[it.name].loss
+            given_up = StyledCell(percent(lost), shares=[(lost, "after")])
+        role = it.role.replace("_", "-")
+        rows.append((shortened(it.name), role, it.kind, it.treatment, given_up))
+    yield TableBlock(
+        "",
+        ("Column", "Role", "Kind", "What happened", "Detail given up"),
+        rows,
+        "The released columns, their roles, and what happened to each. " + _dropped(facts, "more"),
+    )
+    more = _more(len(facts.columns) - len(rows), "{} more columns are listed in manifest.json.")
+    sentence = (
+        "Detail given up: the width of a released cell by the width that the column had, on "
+        "average over all rows. A row that was left out counts as all of it."
+    )
+    yield TextBlock("", [*more, sentence], "soft")
+
+
+def _identifiability(facts: ReportFacts) -> Iterator[AnyBlock]:
+    yield _guarantees(facts)
+    yield _risks(facts)
+    yield _known_columns(facts)
+    if advice := facts.risk.columns.advice:
+        yield TextBlock("", [advice])
+    if shares := class_size_shares(facts.risk.before_sizes, facts.risk.after_sizes):
+        caption = (
+            "Share of the rows by how many rows agree in all quasi-identifiers. A row in a class "
+            "of 1 is alone; the further right, the more company."
+        )
+        yield PicturesBlock(
+            "How many people share a class",
+            "",
+            [("", class_size_chart(shares, name="sizes"), caption)],
+            series=_BEFORE_AFTER,
+            numbers="Class of",
+        )
+    attacked = (
+        "No attack was run on this release. The numbers above are counts of classes: they say how "
+        "many rows look alike, not what an attacker with other knowledge achieves."
+    )
+    yield TextBlock("Adversarial testing", [attacked])
+    weaknesses = facts.manifest.weaknesses or ["No weakness was named."]
+    yield TextBlock("What is known not to be stopped", weaknesses, "list")
+    if facts.unprotected:
+        yield TextBlock("What was not protected against", facts.unprotected, "list")
+    again = (
+        "When another release of the same people is made, when the receiver gets other data that "
+        "could be matched with it, or when the population that it was drawn from changes. Two "
+        "releases of one table can be compared with each other, and nothing here counts that."
+    )
+    yield TextBlock("When to look again", [again])
+
+
+def _guarantees(facts: ReportFacts) -> AnyBlock:
+    rows = []
+    for it in facts.guarantees:
+        wildcard = StyledCell("not counted", "soft")
+        if it.achieved_wildcard is not None:
+            wildcard = StyledCell(_level(it.achieved_wildcard), "is")
+        rows.append(
+            (
+                f"{it.model}\n{_parameters(it)}{_column(it, chr(10))}",
+                f"{it.sentence} {it.classes:,} classes, {facts.rows_out:,} rows.",
+                f"{it.bound} {_level(it.required)}",
+                StyledCell(_level(it.achieved), "is"),
+                wildcard,
+                StyledCell("✓ confirmed" if it.holds else "✗ not met", _style(it)),
+            )
+        )
+    return TableBlock(
+        "Guarantees and claims",
+        _CLAIM_COLUMNS,
+        rows,
+        "Counted in the files on disk. A missing cell is judged twice, as a value of its own and "
+        "as if it could be any value; the worse count decides.",
+    )
+
+
+def _risks(facts: ReportFacts) -> AnyBlock:
+    people = facts.risk.population_rows
+    caption = (
+        "No population was given, so journalist risk is not stated, and the marketer's list is the "
+        "table itself."
+    )
+    if people is not None:
+        caption = f"Journalist risk is counted in a population of {people:,} people."
+    persons = ""
+    if facts.of_persons:
+        persons = " All risks here count persons, each once in a class, and no rows."
+    both = (facts.risk.before, facts.risk.after)
+    rows = []
+    for place, sentence in _RISKS.items():
+        if place.startswith("journalist") and any(it.journalist is None for it in both):
+            continue
+        before, after = (attrgetter(f"{place}.value")(it) for it in both)
+        for share in (before, after):
+            fraction(owner="ReportFacts", share=share)
+        rows.append(
+            (
+                _RISK_NAMES.get(place, place.capitalize().replace(".", ", ")),
+                StyledCell(percent(before), "was"),
+                StyledCell(percent(after), "is"),
+                StyledCell("", shares=[(before, "before"), (after, "after")]),
+                sentence.format(persons=persons, population=people or 0),
+            )
+        )
+    columns = ("Risk", "Before", "After", "", "What it says")
+    return TableBlock("Risk before and after", columns, rows, caption)
+
+
+def _known_columns(facts: ReportFacts) -> AnyBlock:
+    columns = facts.risk.columns
+    known = [(f"all {len(columns.every.columns)} released columns", columns.every)]
+    if (same := columns.unchanged) is not None:
+        known.append((f"the {len(same.columns)} that are {columns.treatment}", same))
+    known += [(listed([shortened(name) for name in it.columns]), it) for it in columns.few]
+    counted = "Counted over all released rows"
+    how = counted if columns.exact else "Estimated on a random part of the classes"
+    return TableBlock(
+        "Risk for an attacker who knows other columns",
+        ("The attacker knows", "Unique rows", f"Rows in classes under k = {columns.k}"),
+        [
+            (
+                name,
+                StyledCell(percent(it.share_unique), "is"),
+                StyledCell(percent(it.share_under_k), "is"),
+            )
+            for name, it in known
+        ],
+        f"No class covers these columns. {how}. A missing cell counts as one more value. The small "
+        "sets are the worst that a search found.",
+    )
+
+
+def _usefulness(facts: ReportFacts) -> Iterator[AnyBlock]:
+    loss, sizes = facts.utility.loss, facts.utility.class_sizes
+    size, left_out = f"{sizes.average_class_size:,.1f}", percent(sizes.suppressed_fraction)
+    measures = [
+        ("Granularity loss", f"{loss.loss:.3f}", loss.loss_sentence),
+        ("Normalized certainty penalty", f"{loss.ncp:.3f}", loss.ncp_sentence),
+        ("Discernibility", f"{sizes.discernibility:,}", sizes.discernibility_sentence),
+        ("Average class size", size, sizes.average_class_size_sentence),
+        *facts.utility.measures.rows,
+        ("Rows left out", left_out, sizes.suppressed_sentence),
+    ]
+    yield TableBlock(
+        "",
+        ("Measure", "Value", "What it says"),
+        [(name, StyledCell(value, "is"), sentence) for name, value, sentence in measures],
+        "What is left to learn from, and how it was measured.",
+    )
+    if facts.utility.model is not None:
+        yield from _model(facts.utility.model)
+    yield from _pictures(facts)
+
+
+def _model(model: ModelUtility) -> Iterator[AnyBlock]:
+    yield TextBlock("A model trained on the release", [model.sentence])
+    yield TextBlock("", model.warnings, "warning")
+    rows = []
+    for measure, (name, sentence) in _SCORES.items():
+        found = [getattr(it, measure) for it in _scores(model)]
+        shown = [
+            "" if it is None else percent(it) if "accuracy" in measure else f"{it:.3f}"
+            for it in found
+        ]
+        if found[0] is not None:
+            rows.append(
+                (name, StyledCell(shown[0], "was"), StyledCell(shown[1], "is"), shown[2], sentence)
+            )
+    yield TableBlock(
+        "",
+        ("Score", "Trained on raw", "Trained on release", "Without learning", "What it says"),
+        rows,
+        f"{model.learner}; {model.train_rows:,} raw or {model.released_rows:,} released rows to "
+        f"learn from, {model.test_rows:,} raw rows to be tested on.",
+    )
+
+
+def _pictures(facts: ReportFacts) -> Iterator[AnyBlock]:
+    """Yield the pictures of the columns that lost most, in the table's order."""
+    found, losses = facts.utility.distributions, facts.utility.loss.columns
+    having = [it for it in facts.columns if it.name in found]
+    most = sorted(having, key=lambda it: -losses[it.name].loss if it.name in losses else 0.0)
+    kept = {it.name for it in most[:MAX_PICTURES]}
+    pictures: list[tuple[str, Chart, str]] = []
+    for it in (it for it in having if it.name in kept):
+        name, picture = shortened(it.name), found[it.name]
+        chart = distribution_chart(name, picture, name=f"picture-{len(pictures)}")
+        apart = f"{percent(picture.distance)} of the rows would have to change bars to match."
+        pictures.append((name, chart, f"{it.treatment}\n{apart}"))
+    if not pictures:
+        return
+    yield PicturesBlock(
+        "Columns before and after", "", pictures, True, _BEFORE_AFTER, numbers="Value"
+    )
+    more = _more(len(having) - len(pictures), "{} more columns are not pictured.")
+    sentence = (
+        "A range is spread evenly over its width, a set evenly over its members. No bar shows "
+        f"fewer than {max(found[name].min_count for name in kept):,} raw rows: bars of fewer are "
+        "joined with others or left out, and counts are rounded, so that a picture shows no single "
+        "row."
+    )
+    yield TextBlock("", [*more, sentence], "soft")
+
+
+def _governance(facts: ReportFacts) -> Iterator[AnyBlock]:
+    sentence = (
+        "A recipient of this folder can verify every claim with halfmask verify and the folder's "
+        "path. The files and their hashes:"
+    )
+    yield TextBlock("", [sentence])
+    rows = [
+        (it.name, f"{it.n_rows:,}", f"{it.n_bytes:,}", StyledCell(it.sha256, "code"))
+        for it in facts.manifest.files
+    ]
+    caption = "The hash changes if one bit of the file does."
+    yield TableBlock("", ("File", "Rows", "Bytes", "sha256"), rows, caption)
+
+
+def _scores(model: ModelUtility) -> tuple[Score, Score, Score]:
+    return model.raw, model.released, model.majority
+
+
+def _more(n: int, sentence: str) -> list[str]:
+    return [sentence.format(f"{n:,}")] if n > 0 else []
+
+
+def _dropped(facts: ReportFacts, noun: str) -> str:
+    return f"{facts.n_dropped} {noun} {'was' if facts.n_dropped == 1 else 'were'} dropped."
 
 
 def _one_in(chance: float) -> str:
@@ -305,85 +477,16 @@ def _level(value: float) -> str:
     return f"{value:,.0f}" if whole else f"{value:,.4g}"
 
 
+def _column(guarantee: GuaranteeFact, before: str) -> str:
+    return "" if guarantee.column is None else f"{before}on {shortened(guarantee.column)}"
+
+
+def _style(guarantee: GuaranteeFact) -> str:
+    return "yes" if guarantee.holds else "no"
+
+
 def _parameters(guarantee: GuaranteeFact) -> str:
     return ", ".join(
         f"{name} = {value if isinstance(value, str) else _level(value)}"
         for name, value in guarantee.parameters.items()
     )
-
-
-def _risk_figures(facts: ReportFacts) -> list[Figure]:
-    """Return the risk numbers, each with its sentence; only those that were counted."""
-    before, after = facts.risk_before, facts.risk_after
-    persons = (
-        " All risks here count persons, each once in a class, and no rows."
-        if facts.of_persons
-        else ""
-    )
-    figures = [
-        Figure(
-            name="Prosecutor, highest",
-            before=before.prosecutor_highest,
-            after=after.prosecutor_highest,
-            sentence="An attacker who knows that a person is in the table, all of their "
-            "quasi-identifiers and no other column: the chance to find the row of the person who "
-            f"is easiest to find.{persons}",
-        ),
-        Figure(
-            name="Prosecutor, average",
-            before=before.prosecutor_average,
-            after=after.prosecutor_average,
-            sentence="The same attacker: the chance for a person drawn at random from the table.",
-        ),
-    ]
-    if after.journalist_highest is not None and before.journalist_highest is not None:
-        figures.append(
-            Figure(
-                name="Journalist, highest",
-                before=before.journalist_highest,
-                after=after.journalist_highest,
-                sentence="An attacker who picks a row and looks for its quasi-identifiers among "
-                f"the {facts.population or 0:,} people of the population: the chance to be right "
-                "for the row that is easiest to place.",
-            )
-        )
-    if after.journalist_average is not None and before.journalist_average is not None:
-        figures.append(
-            Figure(
-                name="Journalist, average",
-                before=before.journalist_average,
-                after=after.journalist_average,
-                sentence="The same attacker: the chance for a row drawn at random.",
-            )
-        )
-    return [
-        *figures,
-        Figure(
-            name="Marketer",
-            before=before.marketer,
-            after=after.marketer,
-            sentence="An attacker who matches all rows against a list of everybody in the table by "
-            "quasi-identifiers: the share of rows that is expected to be matched right.",
-        ),
-        Figure(
-            name="Unique rows",
-            before=before.unique_fraction,
-            after=after.unique_fraction,
-            sentence="The share of rows that no other row equals on the quasi-identifiers.",
-        ),
-    ]
-
-
-def _pictured(columns: tuple[ColumnFact, ...]) -> list[tuple[ColumnFact, Distribution]]:
-    """Return the columns whose pictures are shown, in the table's order."""
-    having = [(column, column.distribution) for column in columns if column.distribution]
-    most = sorted(having, key=lambda pair: -(pair[0].loss.loss if pair[0].loss else 0.0))
-    kept = {id(column) for column, _ in most[:MAX_PICTURES]}
-    return [pair for pair in having if id(pair[0]) in kept]
-
-
-def _picture(
-    column: ColumnFact, distribution: Distribution, place: int
-) -> tuple[ColumnFact, Chart]:
-    name = shortened(column.name, _NAME_LETTERS)
-    return column, distribution_chart(name, distribution, name=f"picture-{place}")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
 import polars as pl
 
-from halfmask._validation import fraction, integer_at_least
 from halfmask.anonymize import LatticePartition, RoundsPartition
 from halfmask.data import spellings, steps_needed
 from halfmask.microdata.mask_section import mask_parameters
@@ -17,29 +15,14 @@ from halfmask.verifier.tables import ClaimCheck
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from halfmask.anonymize import Plan
-    from halfmask.assess.risk import Reidentification, ReleasedColumnsRisk
-    from halfmask.assess.utility import (
-        ClassSizeUtility,
-        ColumnLoss,
-        Distribution,
-        InformationLoss,
-        ModelUtility,
-    )
-    from halfmask.claims import DataFile, Manifest
+    from halfmask.claims import Manifest
     from halfmask.guarantees import Guarantee
     from halfmask.masks import Mask, TableMask
-    from halfmask.microdata._class_measures import ClassMeasures
     from halfmask.microdata._classed_rows import ClassedRows
-    from halfmask.microdata._detail_kept import DetailKept
-    from halfmask.microdata.evaluation import ClassFacts, ReleaseUtility
+    from halfmask.microdata.evaluation import ClassFacts, ReleaseRisk, ReleaseUtility
     from halfmask.release import Release
     from halfmask.verifier import CheckedRelease
-
-
-_SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000, 10_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +32,6 @@ class GuaranteeFact:
     model: str
     parameters: Mapping[str, float | int | str]
     column: str | None
-    quasi_identifiers: tuple[str, ...]
     sentence: str
     required: float
     bound: Literal["at least", "at most"]
@@ -57,7 +39,6 @@ class GuaranteeFact:
     achieved_wildcard: float | None
     holds: bool
     classes: int
-    rows: int
 
     @property
     def worst(self) -> float:
@@ -66,32 +47,6 @@ class GuaranteeFact:
         if self.achieved_wildcard is not None:
             counts.append(self.achieved_wildcard)
         return min(counts) if self.bound == "at least" else max(counts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RiskFact:
-    """How likely an attacker with the quasi-identifiers finds a row. Fractions in [0, 1]."""
-
-    prosecutor_highest: float
-    prosecutor_average: float
-    marketer: float
-    unique_fraction: float
-    journalist_highest: float | None = None
-    journalist_average: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in self.__dataclass_fields__:
-            if getattr(self, name) is not None:
-                fraction(owner="RiskFact", **{name: getattr(self, name)})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SizeShare:
-    """Which share of the rows lives in classes of some size."""
-
-    label: str
-    before: float
-    after: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,89 +60,24 @@ class ColumnFact:
     role: str
     kind: str
     treatment: str
-    loss: ColumnLoss | None = None
-    distribution: Distribution | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportFacts:
     """Everything that the report shows."""
 
-    title: str
-    created: str
-    software: Mapping[str, str]
-    policy_sha256: str | None
+    manifest: Manifest
     guarantees: tuple[GuaranteeFact, ...]
     rows_in: int
     rows_out: int
     method: str
     recoding: str
-    risk_before: RiskFact
-    risk_after: RiskFact
-    released_columns: ReleasedColumnsRisk
-    detail: DetailKept
-    class_sizes: tuple[SizeShare, ...]
+    risk: ReleaseRisk
+    utility: ReleaseUtility
     columns: tuple[ColumnFact, ...]
     n_dropped: int
-    information_loss: InformationLoss
-    class_sizes_utility: ClassSizeUtility
-    measures: ClassMeasures
-    model_utility: ModelUtility | None = None
-    label: str | None = None
-    population: int | None = None
-    weaknesses: tuple[str, ...] = ()
     unprotected: tuple[str, ...] = ()
     of_persons: bool = False
-    files: tuple[DataFile, ...] = ()
-
-    def __post_init__(self) -> None:
-        integer_at_least(0, owner="ReportFacts", rows_in=self.rows_in, rows_out=self.rows_out)
-        integer_at_least(0, owner="ReportFacts", n_dropped=self.n_dropped)
-
-    @property
-    def suppressed(self) -> int:
-        """How many rows were left out."""
-        return self.rows_in - self.rows_out
-
-    @property
-    def confirmed(self) -> int:
-        """How many guarantees the verifier confirmed."""
-        return sum(guarantee.holds for guarantee in self.guarantees)
-
-
-def class_size_shares(before: NDArray[np.int64], after: NDArray[np.int64]) -> tuple[SizeShare, ...]:
-    """Return the share of the rows that lives in classes of each size, before and after.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> for share in class_size_shares(np.array([1, 1, 2]), np.array([4])):
-    ...     print(share.label, share.before, share.after)
-    1 0.5 0.0
-    2 0.5 0.0
-    3 to 4 0.0 1.0
-    """
-    shares = []
-    for sizes in (before, after):
-        places = np.searchsorted(_SIZES, sizes, side="right") - 1
-        rows = np.bincount(places, weights=sizes, minlength=len(_SIZES))
-        shares.append(rows / max(rows.sum(), 1.0))
-    used = np.flatnonzero(shares[0] + shares[1])
-    first, last = (int(used[0]), int(used[-1])) if used.size else (0, -1)
-    return tuple(
-        SizeShare(
-            label=_sizes(place), before=float(shares[0][place]), after=float(shares[1][place])
-        )
-        for place in range(first, last + 1)
-    )
-
-
-def _sizes(place: int) -> str:
-    low = _SIZES[place]
-    if place + 1 == len(_SIZES):
-        return f"{low:,} or more"
-    high = _SIZES[place + 1] - 1
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 # Spellings are compared in so many rows.
@@ -210,38 +100,29 @@ def report_facts(
     release: Release[ClassFacts], manifest: Manifest, verification: CheckedRelease
 ) -> ReportFacts:
     """Gather the facts of a written release and its verification."""
-    prepared, risk, utility = release.source, release.facts.risk, release.facts.utility
+    prepared = release.source
     checks = [each for each in verification.claims if isinstance(each, ClaimCheck)]
     return ReportFacts(
-        title="Release report",
-        created=manifest.created,
-        software=manifest.software,
-        policy_sha256=manifest.policy_sha256,
-        guarantees=tuple(
-            _guarantee_fact(check, guarantee, verification.rows or 0)
-            for check, guarantee in zip(checks, prepared.guarantees, strict=True)
-        ),
+        manifest=manifest,
+        guarantees=tuple(map(_guarantee_fact, checks, prepared.guarantees)),
         rows_in=prepared.n_in,
-        rows_out=prepared.n_out,
+        rows_out=verification.rows or 0,
         method=_method(prepared.plan),
         recoding=TREATMENTS[prepared.plan.recoding.name],
-        risk_before=_risk(risk.before),
-        risk_after=_risk(risk.after),
-        released_columns=risk.columns,
-        detail=utility.detail,
-        class_sizes=class_size_shares(risk.before_sizes, risk.after_sizes),
-        columns=tuple(_columns(prepared, utility)),
+        risk=release.facts.risk,
+        utility=release.facts.utility,
+        columns=tuple(
+            ColumnFact(
+                name=name,
+                role=prepared.schema[name].role,
+                kind=prepared.schema[name].kind,
+                treatment=_treatment(prepared, name),
+            )
+            for name in prepared.columns
+        ),
         n_dropped=len(prepared.schema.identifiers),
-        information_loss=utility.loss,
-        class_sizes_utility=utility.class_sizes,
-        measures=utility.measures,
-        model_utility=utility.model,
-        label=utility.label,
-        population=risk.population_rows,
-        weaknesses=manifest.weaknesses,
         unprotected=(*_unprotected(prepared), *_respelled(prepared)),
         of_persons=prepared.persons is not None,
-        files=tuple(manifest.files),
     )
 
 
@@ -264,12 +145,11 @@ def _method(plan: Plan) -> str:
     )
 
 
-def _guarantee_fact(check: ClaimCheck, guarantee: Guarantee, rows: int) -> GuaranteeFact:
+def _guarantee_fact(check: ClaimCheck, guarantee: Guarantee) -> GuaranteeFact:
     return GuaranteeFact(
         model=check.model,
         parameters=check.stated.parameters,
         column=check.stated.column,
-        quasi_identifiers=check.stated.quasi_identifiers,
         sentence=check.sentence,
         required=guarantee.required,
         bound=guarantee.bound,
@@ -277,37 +157,7 @@ def _guarantee_fact(check: ClaimCheck, guarantee: Guarantee, rows: int) -> Guara
         achieved_wildcard=check.counted_wildcard,
         holds=bool(check.holds),
         classes=check.classes or 0,
-        rows=rows,
     )
-
-
-def _risk(counted: Reidentification) -> RiskFact:
-    journalist = counted.journalist
-    return RiskFact(
-        prosecutor_highest=counted.prosecutor.highest.value,
-        prosecutor_average=counted.prosecutor.average.value,
-        marketer=counted.marketer.linked.value,
-        unique_fraction=counted.uniqueness.share.value,
-        journalist_highest=None if journalist is None else journalist.highest.value,
-        journalist_average=None if journalist is None else journalist.average.value,
-    )
-
-
-def _columns(prepared: ClassedRows, utility: ReleaseUtility) -> list[ColumnFact]:
-    facts = []
-    for name in prepared.columns:
-        column = prepared.schema[name]
-        facts.append(
-            ColumnFact(
-                name=name,
-                role=column.role,
-                kind=column.kind,
-                treatment=_treatment(prepared, name),
-                loss=utility.loss.columns.get(name),
-                distribution=utility.distributions.get(name),
-            )
-        )
-    return facts
 
 
 def _treatment(prepared: ClassedRows, name: str) -> str:

@@ -21,8 +21,8 @@ from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import SYNTHETIC
 from halfmask.data import open_table, orders_of
+from halfmask.microdata._charts import association_chart, distribution_chart
 from halfmask.microdata._claims import drop_infinite
-from halfmask.microdata._report import association_chart, distribution_chart, percent
 from halfmask.microdata._synthesis_section import (
     BlendedSection,
     GroupsSection,
@@ -34,14 +34,8 @@ from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
 from halfmask.microdata._writing import write_parts
 from halfmask.microdata.evaluation import LEAST_COUNT
 from halfmask.microdata.opening import frame_given, ledger_view, opened_as_texts
-from halfmask.release import (
-    PicturesBlock,
-    Release,
-    ReleaseKind,
-    RowFiles,
-    TableBlock,
-    TextBlock,
-)
+from halfmask.release import PicturesBlock, Release, ReleaseKind, RowFiles, TableBlock, TextBlock
+from halfmask.release.page import percent
 from halfmask.synth.chance_copies import MOST_EQUAL
 from halfmask.verifier import VerifyInputs
 

@@ -41,9 +41,15 @@ def render_events_report(
     at home.
     """
     warned = () if risk.warning is None else (f"Warning: {risk.warning}", str(risk.advice))
+    lead = [
+        "This page stays with you: it names fields of the input, also dropped ones.",
+        "The output and its manifest are released. They name only released fields.",
+    ]
     return html_page(
         f"Report of events: {_short(manifest.release)}",
         [
+            *(TextBlock("", [it], "bad") for it in (*summary.warnings(), *warned)),
+            TextBlock("", lead, "notice"),
             _counts(manifest, summary),
             _rules(manifest, policy, summary),
             _dropped(policy, seen),
@@ -53,11 +59,6 @@ def render_events_report(
             _left_out(summary),
             _files(manifest),
         ],
-        lead=[
-            "This page stays with you: it names fields of the input, also dropped ones.",
-            "The output and its manifest are released. They name only released fields.",
-        ],
-        warnings=[*summary.warnings(), *warned],
     )
 
 
@@ -130,10 +131,8 @@ def _weaknesses(manifest: EventsManifest) -> AnyBlock:
         "The number of events, the number of elements of each array and missing fields are always "
         "visible."
     )
-    return TextBlock(
-        title="Weaknesses",
-        sentences=[*(f"{word}: {WEAKNESSES[word]}" for word in manifest.weaknesses), seen],
-    )
+    weak = [f"{word}: {WEAKNESSES[word]}" for word in manifest.weaknesses]
+    return TextBlock("Weaknesses", [*weak, seen], "list")
 
 
 def _claims(manifest: EventsManifest) -> AnyBlock:

@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 
 from halfmask.assess.synthesis import Associations
 from halfmask.assess.utility import Distribution
-from halfmask.microdata._report import (
+from halfmask.microdata._charts import (
     association_chart,
     class_size_chart,
+    class_size_shares,
     distribution_chart,
-    percent,
-    shortened,
 )
-from halfmask.microdata._reporting import class_size_shares
+from halfmask.release.page import percent, shortened
 
 shares = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=24)
 

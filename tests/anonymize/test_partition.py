@@ -7,7 +7,7 @@ import pytest
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize import Partition
-from halfmask.anonymize._cells import balanced_tree
+from halfmask.anonymize._partition import balanced_tree
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
-
 #: Files that show an object, or check it, and name its type. The list may only become shorter.
 KNOWN = [
     {"assess.attacks._picture", "assess.attacks._report"},
@@ -15,7 +13,6 @@ KNOWN = [
 ]
 
 
-@pytest.mark.slow
 def test_no_new_circle(sizes, modules):
     """A circle that became smaller is fine; a new member is not."""
     trees = {sizes.dotted(Path("halfmask", path)): tree for path, tree in modules.items()}

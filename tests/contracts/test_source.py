@@ -55,8 +55,9 @@ def test_modules_are_private_unless_another_room_imports_them(modules):
     asked = set()
     for path, tree in modules.items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("halfmask."):
-                inner = str(node.module).split(".")[1:]
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            for inner in (name.split(".")[1:] for name in names if name.startswith("halfmask.")):
                 if inner[0] != path.split("/")[0].removesuffix(".py"):
                     asked.add("/".join(inner) + ".py")
     for path in modules:

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from halfmask.anonymize._cells import CellCounts as CellCounts
-from halfmask.anonymize._cells import Partition
 from halfmask.anonymize._fitted import Fitted as Fitted
 from halfmask.anonymize._full_domain import FullDomain
 from halfmask.anonymize._guided import Guided
@@ -25,6 +24,7 @@ from halfmask.anonymize._lattice_rounds import RoundsPartition
 from halfmask.anonymize._level_people import PeopleOfNode as PeopleOfNode
 from halfmask.anonymize._mdav import Mdav
 from halfmask.anonymize._mondrian import Mondrian
+from halfmask.anonymize._partition import Partition
 from halfmask.anonymize._plan import Plan
 from halfmask.anonymize._population import PlacedPeople as PlacedPeople
 from halfmask.anonymize._population import Population

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.anonymize._cells import Partition, balanced_tree, boxes
+from halfmask.anonymize._partition import Partition, balanced_tree, boxes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

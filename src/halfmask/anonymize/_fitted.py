@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._cells import Partition
     from halfmask.anonymize._growth import GrowthPlan
+    from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._summary import Summary
     from halfmask.anonymize.coding import RangeGrid
     from halfmask.anonymize.lattice import NodePeople

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import GuaranteeNotMetError
-from halfmask.anonymize._cells import Partition
 from halfmask.anonymize._centroid_partition import group_near
+from halfmask.anonymize._partition import Partition
 from halfmask.engines import map_in_order, worker_count
 from halfmask.guarantees import Classes, Criterion
 

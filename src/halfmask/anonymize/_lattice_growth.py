@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask.anonymize._cells import balanced_tree, boxes
 from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
 from halfmask.anonymize._lattice_rounds import choose_in_rounds
+from halfmask.anonymize._partition import balanced_tree, boxes
 from halfmask.anonymize.lattice import (
     GroupedRows,
     Lattice,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._cells import Partition
+    from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._summary import PersonCodes, SensitiveCodes
     from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.lattice import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask.anonymize._cells import Partition
+from halfmask.anonymize._partition import Partition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._errors import GuaranteeNotMetError, ParameterError
-from halfmask.anonymize._cells import Partition, balanced_tree
+from halfmask.anonymize._partition import Partition, balanced_tree
 from halfmask.anonymize.lattice import released_classes
 from halfmask.guarantees import Classes
 

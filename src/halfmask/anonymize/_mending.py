@@ -17,8 +17,8 @@ from halfmask.anonymize._suppressing import smallest_enough
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from halfmask.anonymize._cells import Partition
     from halfmask.anonymize._fitted import Fitted
+    from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._population import PlacedPeople
     from halfmask.guarantees import Classes, Guarantee
 

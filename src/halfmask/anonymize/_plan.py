@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._cells import CellCounts, Partition
+    from halfmask.anonymize._cells import CellCounts
     from halfmask.anonymize._fitted import Fitted
+    from halfmask.anonymize._partition import Partition
     from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.method import Method
     from halfmask.anonymize.recodings import Recoding

@@ -14,8 +14,8 @@ from halfmask.anonymize.coding import relative_weights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.anonymize._cells import Partition
     from halfmask.anonymize._fitted import Fitted
+    from halfmask.anonymize._partition import Partition
     from halfmask.kernels.partition.criteria import Rules
     from halfmask.kernels.partition.trimming import Moves
 

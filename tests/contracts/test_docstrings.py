@@ -154,7 +154,6 @@ def test_a_parameter_is_described_in_at_most_three_lines(documented):
     assert long == [], "move the detail into Notes, or a page of the docs"
 
 
-@pytest.mark.slow
 def test_every_parameter_is_described(documented):
     """Of functions, values and methods; a protocol or a base class may describe its methods."""
     elsewhere = _described_by_kinds(documented)
@@ -274,7 +273,6 @@ def test_main_names_have_examples_and_neighbours(it):
     assert {"Parameters", "See Also", "Examples"} <= set(sections)
 
 
-@pytest.mark.slow
 def test_sections_stand_only_on_public_names_and_in_kernels(modules):
     public = _defined_as_public()
     wide = [
@@ -287,7 +285,6 @@ def test_sections_stand_only_on_public_names_and_in_kernels(modules):
     assert wide == [], "say it in one line, or in a comment at the field that needs it"
 
 
-@pytest.mark.slow
 def test_private_modules_list_no_names(modules):
     listing = [
         path

@@ -71,7 +71,6 @@ def test_code_that_makes_a_model_is_not(code):
     assert not singled_out(ast.parse(code))
 
 
-@pytest.mark.slow
 def test_no_code_singles_a_model_out(modules, source):
     own = {inspect.getsourcefile(kind) for kind in GUARANTEES.values()}
     allowed = {

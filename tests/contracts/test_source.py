@@ -32,7 +32,6 @@ def called(tree):
     }
 
 
-@pytest.mark.slow
 def test_nothing_is_pickled(modules):
     for path, tree in modules.items():
         assert not imported(tree) & FORBIDDEN_MODULES, path
@@ -44,7 +43,6 @@ def test_nothing_is_pickled(modules):
         assert not pickling, path
 
 
-@pytest.mark.slow
 def test_nothing_is_printed_nor_run_from_text(modules):
     for path, tree in modules.items():
         assert not called(tree) & FORBIDDEN_CALLS, path
@@ -70,7 +68,6 @@ def test_modules_are_private_unless_another_room_imports_them(modules):
         assert name.strip("_") not in NAMES_OF_NOTHING, path
 
 
-@pytest.mark.slow
 def test_no_secret_is_in_a_repr(modules):
     """A field of a key or token isn't shown, unless the class writes its repr itself."""
     # Names of fields of events, and what a client and the trainer know of a batch, are no secrets.
@@ -113,3 +110,11 @@ def test_every_module_says_what_it_is_for(modules):
 )
 def test_the_checks_see_what_they_forbid(check, text, seen):
     assert seen in check(ast.parse(text))
+
+
+def test_commands_ask_rooms_for_no_private_module(repository):
+    """A command's `rooms.trainer._x` would be an import that no other test sees."""
+    commands = (repository / "src/halfmask/cli").glob("*.py")
+    assert not [
+        path.name for path in commands if re.search(r"\brooms(\.\w+)*\._", path.read_text())
+    ]

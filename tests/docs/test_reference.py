@@ -76,7 +76,6 @@ def test_the_command_line_is_in_step(repository):
     assert done.returncode == 0, "run: python tools/cli_reference.py"
 
 
-@pytest.mark.slow
 def test_the_table_of_techniques_is_in_step(repository):
     """docs/reference/masks.md has each mask of the registry, and its example is a mask."""
     script = repository / "tools" / "masks_page.py"

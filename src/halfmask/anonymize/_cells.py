@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._fitted import Fitted
+    from halfmask.anonymize._partition import Partition
     from halfmask.anonymize.coding import Coding
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import halfmask.trainer.service
     import halfmask.trainer.store
     import halfmask.vault.private_files
+    import halfmask.verifier.checks
     import halfmask.verifier.events
     import halfmask.verifier.tables.part
     from halfmask import assess as assess

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 import pytest
 
@@ -112,9 +113,9 @@ def test_the_checks_see_what_they_forbid(check, text, seen):
     assert seen in check(ast.parse(text))
 
 
-def test_commands_ask_rooms_for_no_private_module(repository):
+def test_commands_ask_rooms_for_no_private_module(source):
     """A command's `rooms.trainer._x` would be an import that no other test sees."""
-    commands = (repository / "src/halfmask/cli").glob("*.py")
-    assert not [
-        path.name for path in commands if re.search(r"\brooms(\.\w+)*\._", path.read_text())
-    ]
+    private = re.compile(r"\brooms(\.\w+)*\._")
+    texts = {path.name: path.read_text() for path in (source / "cli").glob("*.py")}
+    assert texts
+    assert not [name for name, text in texts.items() if private.search(text)]

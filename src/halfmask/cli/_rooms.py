@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import importlib
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -58,8 +59,14 @@ else:
         def __getattr__(self, name: str) -> object:
             found = getattr(importlib.import_module(self._module), name, None)
             if found is None or isinstance(found, ModuleType):
-                return _Room(f"{self._module}.{name}")
+                return _room(f"{self._module}.{name}")
             return found
 
+    def _room(module: str) -> _Room:
+        # Whoever looks into a module asks for names that no room has, such as `__wrapped__`.
+        if module.rpartition(".")[2].startswith("_") or find_spec(module) is None:
+            raise AttributeError(module)
+        return _Room(module)
+
     def __getattr__(name: str) -> _Room:
-        return _Room(f"halfmask.{name}")
+        return _room(f"halfmask.{name}")

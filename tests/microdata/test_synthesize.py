@@ -205,7 +205,10 @@ def test_pandas_in_pandas_out():
             r"no key 'original_share'[^']*goes with hybrid",
         ),
         ('kind = "hybrid"\nk = 5\nmin_leaf = 3', r"no key 'min_leaf'[^']*goes with full"),
-        ('kind = "hybrid"\nk = 5\n' + SUM, r"no key 'rules'[^']*goes with full or partial"),
+        (
+            'kind = "hybrid"\nk = 5\n' + SUM,
+            r"no key 'rules'[^']*goes with full without epsilon or partial",
+        ),
         ('kind = "partial"\ncolumns = ["name"]', "an identifier"),
         ('kind = "partial"\ncolumns = ["agee"]', "agee"),
         ('kind = "full"\nmin_leaf = 0', "min_leaf"),
@@ -309,7 +312,7 @@ SHAPES = (
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_honest_table_is_released_whatever_the_key(tmp_path, monkeypatch, shape, model):
     """Evenly spaced numbers were refused under some keys: by chance 0 rows would be equal."""
-    monkeypatch.setattr(_synthetic, "_assessed", lambda _: None)
+    monkeypatch.setattr(_synthetic, "_assess", lambda _: None)
     table = of_shape(shape)
     wanted = shape_policy(table, f'model = "{model}"')
     for key in range(4):
@@ -334,7 +337,7 @@ def test_an_honest_table_is_released_whatever_the_key(tmp_path, monkeypatch, sha
 )
 def test_copied_rows_are_refused_whatever_the_key(tmp_path, monkeypatch, shape, share):
     """Three rows of 400, or one of twenty; more where as many equal original rows by chance."""
-    monkeypatch.setattr(_synthetic, "_assessed", lambda _: None)
+    monkeypatch.setattr(_synthetic, "_assess", lambda _: None)
     table = of_shape(shape)
     for key in range(4):
         release = halfmask.synthesize(table, shape_policy(table), key=bytes([key]) * 32)
@@ -350,7 +353,7 @@ def test_copied_rows_are_refused_whatever_the_key(tmp_path, monkeypatch, shape, 
 
 def test_a_table_of_nearly_all_rows_is_refused_whatever_the_key(tmp_path, monkeypatch):
     """Any row that is drawn is somebody's, so it isn't luck; and the cure that is named works."""
-    monkeypatch.setattr(_synthetic, "_assessed", lambda _: None)
+    monkeypatch.setattr(_synthetic, "_assess", lambda _: None)
     table = of_shape("all rows")
     for key in range(4):
         release = halfmask.synthesize(table, shape_policy(table), key=bytes([key]) * 32)
@@ -389,7 +392,7 @@ def survey_policy(more: str) -> Policy:
 @pytest.mark.parametrize("model", ["trees", "forest"])
 def test_each_copy_of_an_honest_survey_is_at_chance_whatever_the_key(tmp_path, monkeypatch, model):
     """Six of eight keys were refused, or one copy of three had half again as many as chance."""
-    monkeypatch.setattr(_synthetic, "_assessed", lambda _: None)
+    monkeypatch.setattr(_synthetic, "_assess", lambda _: None)
     wanted = survey_policy(f'kind = "full"\nmodel = "{model}"\ncopies = 3')
     for key in range(4):
         release = halfmask.synthesize(survey(), wanted, key=bytes([key]) * 32)

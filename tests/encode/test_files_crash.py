@@ -17,7 +17,7 @@ import os, pathlib, signal, sys
 sys.path.insert(0, sys.argv[2])
 import polars as pl
 from conftest import people
-from halfmask.data import _sinks, writer as _writer
+from halfmask.data.io import _sinks, writer as _writer
 from halfmask.encode import Codec, _files, decode_file, encode_file
 from halfmask.vault import Secret
 

@@ -153,6 +153,7 @@ def _policy(draw, columns, sensitive):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The identifier .* different values:halfmask.ColumnWarning")
 @given(jobs())
 @settings(
     max_examples=100,

@@ -2,7 +2,7 @@
 
 Start with `main`, which is the command `halfmask`. One file holds the commands of one verb; what
 they have in common is in ``_options`` (what may be asked), ``_console`` (how it is answered, and
-what is said meanwhile) and ``_failures`` (what an error is called). Nothing here is imported that
+progress meanwhile) and ``_failures`` (what an error is called). Nothing here is imported that
 `--help` doesn't need: ``_rooms`` imports a room when a command works in it.
 
 A command returns its exit code: 0 done, 1 failed (an unmet guarantee included), 2 wrong

@@ -58,7 +58,7 @@ def predict(
     from halfmask.cli._answers import check_loss, frames_of  # noqa: PLC0415 # --help needs none
     from halfmask.data import TableWriter  # noqa: PLC0415 # polars takes half a second
 
-    journal = trainer.journal_of("predict", beside=out)
+    journal = trainer.journal_of("predict", near=out)
     err = console(stderr=True)
     with (
         trainer.connect(trainer.compression) as client,

@@ -202,16 +202,16 @@ class TrainerOptions(ConnectionOptions):
                 hint="Give all but one as files.",
             )
 
-    def journal_of(self, work: str, *more: str, beside: str) -> Path | None:
+    def journal_of(self, work: str, *more: str, near: str) -> Path | None:
         """Return the journal that was given, or the one of a file; None of standard streams.
 
         Its name distinguishes what is done with the file: trainer, model and stream.
         """
-        if self.journal is not None or beside == "-":
+        if self.journal is not None or near == "-":
             return None if self.journal is None else Path(self.journal)
         work_name = rooms.trainer.client.content_key.work_name
         name = work_name(work, self.url, self.model, *more)[:12]
-        return Path(beside).parent / f".{Path(beside).name}.{work}-{name}"
+        return Path(near).parent / f".{Path(near).name}.{work}-{name}"
 
 
 def if_allowed(ask: Callable[[], Answer]) -> Answer | None:
@@ -281,7 +281,7 @@ def push(
             stream=stream,
             batch_rows=trainer.batch_rows,
             in_flight=in_flight,
-            journal=trainer.journal_of("push", stream, beside=source),
+            journal=trainer.journal_of("push", stream, near=source),
             rows=rows.count,
             progress=stages if rows.count else None,
         )

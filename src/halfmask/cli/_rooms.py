@@ -63,7 +63,7 @@ else:
             return found
 
     def _room(module: str) -> _Room:
-        # Whoever looks into a module asks for names that no room has, such as `__wrapped__`.
+        # Who looks into a module asks for names that no room has, such as `__wrapped__`.
         if module.rpartition(".")[2].startswith("_") or find_spec(module) is None:
             raise AttributeError(module)
         return _Room(module)

@@ -153,7 +153,7 @@ class ChangeBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChapterBlock:
-    """Blocks under a heading of their own; as cards, they stand beside each other."""
+    """Blocks under a heading of their own; as cards, they stand in two columns."""
 
     form: ClassVar[str] = "chapter"
     title: str

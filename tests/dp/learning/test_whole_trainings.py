@@ -18,6 +18,7 @@ from halfmask.dp.learning import (
     _boosting,
     _logistic_regression,
     _naive_bayes,
+    _private_estimator,
     _sgd,
 )
 from halfmask.dp.learning._objective_noise import ObjectiveNoise
@@ -177,7 +178,7 @@ class TestNaiveBayes:
             def calibrated(cls, *, sensitivity, epsilon):
                 return LaplaceMechanism(sensitivity=1.0, scale=sensitivity / epsilon * 2 / 3)
 
-        monkeypatch.setattr(_naive_bayes, "LaplaceMechanism", Weak)
+        monkeypatch.setattr(_private_estimator, "LaplaceMechanism", Weak)
         monkeypatch.setattr(PrivateGaussianNB, "_spend", lambda _self, _events: None)
         assert self._low(confidence=0.999).refutes(2.0)
 

@@ -137,12 +137,12 @@ def _target_of(path: object, what: str, *, overwrite: object) -> Path:
     refuse_object_address(path)
     text = os.fspath(path) if isinstance(path, str | os.PathLike) else b""
     if not isinstance(text, str) or "\0" in text:
-        told, got = f"The {what} must be given by a path without NUL", path
+        what_is, got = f"The {what} must be given by a path without NUL", path
     elif not isinstance(overwrite, bool):
-        told, got = "The 'overwrite' parameter must be True or False", overwrite
+        what_is, got = "The 'overwrite' parameter must be True or False", overwrite
     else:
         return Path(os.path.abspath(text))  # noqa: PTH100 - resolve() would follow the last link
-    raise ParameterError(f"{told}. Got a {type(got).__name__}.")
+    raise ParameterError(f"{what_is}. Got a {type(got).__name__}.")
 
 
 @contextmanager

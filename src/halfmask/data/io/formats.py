@@ -1,4 +1,4 @@
-"""What a table lies in, told by its name and first bytes: formats, other programs, addresses."""
+"""What a table lies in, known by its name and first bytes: formats, other programs, addresses."""
 
 from __future__ import annotations
 

@@ -179,8 +179,8 @@ def _is_float(values: pl.Series) -> bool:
         return False
     numbers = values.cast(pl.Float64, strict=False)
     # Of digits that no float reaches, such as 1e400, infinity would be made.
-    beyond = numbers.is_infinite() & ~values.str.contains(FLOAT_WORD)
-    return numbers.null_count() == 0 and not beyond.any()
+    infinite = values.filter(numbers.is_infinite())
+    return numbers.null_count() == 0 and bool(infinite.str.contains(FLOAT_WORD).all())
 
 
 def _is_float_text(text: str) -> bool:
@@ -204,11 +204,10 @@ def _is_float_text(text: str) -> bool:
 def _written_as_float(values: pl.Series) -> pl.Series:
     written = values.str.contains(_FLOAT) & ~values.str.contains(LONG_INTEGER)
     # Most writers take the shortest form, which is quick to compare.
-    unsure = written & (values.cast(pl.Float64, strict=False).cast(pl.String) != values)
-    unsure &= values.str.contains(_LONG_FLOAT)
-    if unsure.any():
-        found = [_is_float_text(text) for text in values.filter(unsure)]
-        written = written.scatter(unsure.arg_true(), found)
+    other = (written & (values.cast(pl.Float64, strict=False).cast(pl.String) != values)).arg_true()
+    other = other.filter(values.gather(other).str.contains(_LONG_FLOAT))
+    if len(other):
+        written = written.scatter(other, [_is_float_text(text) for text in values.gather(other)])
     return written if written.all() else written | values.str.contains(FLOAT_WORD)
 
 

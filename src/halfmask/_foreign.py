@@ -66,6 +66,7 @@ OPTIONAL: Final = {
     "duckdb": ("duckdb", "duckdb"),
     "faker": ("faker", "pii"),
     "fastexcel": ("fastexcel", "excel"),
+    "highspy": ("highspy", "tables"),
     "llvmlite": ("numba", "protect"),
     "numba": ("numba", "protect"),
     "opacus": ("opacus", "dp-torch"),
@@ -80,6 +81,7 @@ OPTIONAL: Final = {
     "stdnum": ("python-stdnum", "pii"),
     "threadpoolctl": ("threadpoolctl", "protect"),
     "torch": ("torch", "dp-torch"),
+    "xlsxwriter": ("xlsxwriter", "excel"),
 }
 
 

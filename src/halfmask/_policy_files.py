@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
-FileKind: TypeAlias = Literal["halfmask", "halfmask-database", "halfmask-events", "halfmask-table"]
+FileKind: TypeAlias = Literal[
+    "halfmask", "halfmask-database", "halfmask-events", "halfmask-table", "halfmask-tables"
+]
 
 _SAID: Final[Mapping[str, tuple[str, str]]] = {
     "halfmask": ("a policy of tables", "halfmask protect"),
@@ -33,6 +35,7 @@ _SAID: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "halfmask-events": ("a policy of events", "halfmask events run, verify and reverse"),
     "halfmask-table": ("a secret table of events", "halfmask events table set"),
+    "halfmask-tables": ("a policy of tables of counts and sums", "halfmask protect"),
 }
 
 

@@ -50,6 +50,8 @@ PRIVATE_MODEL: Final = "private-model"
 #: The answer of a question under a budget, and all charges of a budget.
 PRIVATE_ANSWER: Final = "private-answer"
 PRIVACY_LEDGER: Final = "privacy-ledger"
+#: Tables of counts and sums.
+TABLES: Final = "tables"
 FORMAT: Final = "halfmask-release"
 VERSION: Final = 2
 

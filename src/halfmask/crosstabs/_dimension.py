@@ -1,0 +1,183 @@
+"""A dimension of a table: its codes, and the sums that hold between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from halfmask._errors import HierarchyError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSum:
+    """One code that is the sum of others, such as a region of its districts.
+
+    Parameters
+    ----------
+    total
+        The code of the sum.
+    parts
+        The codes that it adds up: at least one, each once.
+    """
+
+    total: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dimension:
+    """The codes of a dimension, and which of them are sums of others.
+
+    Parameters
+    ----------
+    name
+        The name of its column.
+    codes
+        Every code, in the order in which a table shows them.
+    sums
+        Which codes are sums of others. One code may be several sums, and a code may be part of
+        several: so there are several trees over one list of codes, and sums that overlap.
+    total
+        The code that covers all others.
+
+    Raises
+    ------
+    HierarchyError
+        If a sum has an unknown code or a cycle, counts a code twice, disagrees with another sum of
+        the same code, or if a code isn't covered by the total.
+
+    Examples
+    --------
+    >>> sector = Dimension(
+    ...     name="sector",
+    ...     codes=("Total", "farms", "mines", "shops"),
+    ...     sums=(
+    ...         CodeSum("Total", ("farms", "mines", "shops")),
+    ...     ),
+    ...     total="Total",
+    ... )
+    >>> sector.leaves
+    ('farms', 'mines', 'shops')
+    """
+
+    name: str
+    codes: tuple[str, ...]
+    sums: tuple[CodeSum, ...]
+    total: str
+
+    def __post_init__(self) -> None:
+        if len(set(self.codes)) != len(self.codes):
+            raise HierarchyError(f"Dimension {self.name!r} has a code twice.")
+        for each in self.sums:
+            unknown = {each.total, *each.parts} - set(self.codes)
+            if unknown or not each.parts:
+                raise HierarchyError(
+                    f"A sum of dimension {self.name!r} has {len(unknown)} codes that it lacks.",
+                    hint="Each total and each part of a sum must be a code of the dimension.",
+                )
+        if self.total not in self.codes:
+            raise HierarchyError(
+                f"Dimension {self.name!r} has no code of the name that its total has.",
+                hint="Name the code of the total by the key total.",
+            )
+        if len(self.covers[self.total]) != len(self.leaves):
+            raise HierarchyError(
+                f"The total of dimension {self.name!r} covers {len(self.covers[self.total])} of "
+                f"{len(self.leaves)} codes at the bottom.",
+                hint="Each code must be part of a sum that leads to the total.",
+            )
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """The codes that are no sums, in the order of `codes`."""
+        totals = {each.total for each in self.sums}
+        return tuple(code for code in self.codes if code not in totals)
+
+    @cached_property
+    def position(self) -> Mapping[str, int]:
+        """The position of each code in `codes`."""
+        return {code: number for number, code in enumerate(self.codes)}
+
+    @cached_property
+    def covers(self) -> Mapping[str, frozenset[str]]:
+        """The leaves that each code covers: a leaf covers itself."""
+        found = {leaf: frozenset([leaf]) for leaf in self.leaves}
+        waiting = list(self.sums)
+        while waiting:
+            later = [each for each in waiting if any(part not in found for part in each.parts)]
+            if len(later) == len(waiting):
+                raise HierarchyError(
+                    f"The sums of dimension {self.name!r} lead back to themselves."
+                )
+            for each in waiting:
+                if each not in later:
+                    self._cover(each, found)
+            waiting = later
+        return found
+
+    def _cover(self, each: CodeSum, found: dict[str, frozenset[str]]) -> None:
+        counts = Counter(leaf for part in each.parts for leaf in found[part])
+        if any(count > 1 for count in counts.values()):
+            raise HierarchyError(
+                f"A sum of dimension {self.name!r} counts a code twice.",
+                hint="The parts of one sum must not overlap. Write overlapping groups as sums of "
+                "their own.",
+            )
+        if found.setdefault(each.total, frozenset(counts)) != frozenset(counts):
+            raise HierarchyError(
+                f"Two sums of dimension {self.name!r} have one total and cover different codes.",
+                hint="All sums of one code must cover the same codes at the bottom.",
+            )
+
+    @cached_property
+    def depth(self) -> int:
+        """The most codes that cover one leaf, itself among them."""
+        counts = Counter(leaf for code in self.codes for leaf in self.covers[code])
+        return max(counts.values())
+
+
+def flat_dimension(name: str, codes: Sequence[str], *, total: str = "Total") -> Dimension:
+    """Return a dimension whose total is the sum of all other codes."""
+    parts = tuple(code for code in codes if code != total)
+    return Dimension(name=name, codes=(total, *parts), sums=(CodeSum(total, parts),), total=total)
+
+
+def tree_dimension(name: str, paths: Iterable[Sequence[str]], *, total: str = "Total") -> Dimension:
+    """Return a dimension of paths from the top to a leaf, such as (country, region, town).
+
+    A code that repeats its parent's name is the parent: levels with one child add no code.
+    """
+    parts: dict[str, dict[str, None]] = {total: {}}
+    for path in paths:
+        above = total
+        for code in path:
+            if code != above:
+                parts.setdefault(above, {})[code] = None
+                above = code
+    parents: dict[str, set[str]] = {}
+    for parent, children in parts.items():
+        for child in children:
+            parents.setdefault(child, set()).add(parent)
+    if any(len(above) > 1 for above in parents.values()):
+        raise HierarchyError(
+            f"{sum(len(above) > 1 for above in parents.values())} codes of dimension {name!r} "
+            "lie under two others.",
+            hint="A tree has one parent for each code. Write other groups as sums.",
+        )
+    return Dimension(
+        name=name,
+        codes=tuple(_in_order(total, parts)),
+        sums=tuple(CodeSum(code, tuple(below)) for code, below in parts.items() if below),
+        total=total,
+    )
+
+
+def _in_order(code: str, parts: Mapping[str, Mapping[str, None]]) -> Iterable[str]:
+    yield code
+    for child in parts.get(code, ()):
+        yield from _in_order(child, parts)

@@ -1,0 +1,207 @@
+"""The policy of tables: dimensions, tables, what is sensitive, and how it is protected."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal, Self
+
+from pydantic import Field, StrictBool, StrictStr, model_validator
+
+from halfmask._errors import PolicyError
+from halfmask._policy_files import FileKind, WrittenPolicy
+from halfmask._sections import Choice, Names, OneOf, Section
+from halfmask.claims.manifest import TABLES
+from halfmask.crosstabs._protections import PROTECTIONS
+from halfmask.crosstabs._rules import RULES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halfmask.crosstabs._protections import Protection
+    from halfmask.crosstabs._rules import Rule
+
+#: Statistics that are made of a published sum: hidden where the sum or its count is.
+Derived = Literal["mean", "share"]
+RULE: Final = OneOf(kinds=RULES, key="rule")
+PROTECTION: Final = OneOf(kinds=PROTECTIONS, key="method")
+
+
+class DimensionSection(Section):
+    """``[dimensions.NAME]``: the codes of a column, and their sums."""
+
+    total: StrictStr = Field(default="Total", description="The code of all together.")
+    levels: Names = Field(
+        default=(), description="Columns of a tree, from the top down; the last has the codes."
+    )
+    hierarchy: StrictStr | None = Field(
+        default=None, description="A file of the tree: CSV as of ARX, or .hrc as of tau-argus."
+    )
+    codes: Names = Field(
+        default=(), description="All codes at the bottom, where they mustn't be read off the data."
+    )
+    sums: dict[str, Names] = Field(
+        default_factory=dict, description="Further codes, and the codes that each adds up."
+    )
+
+
+class CrosstabSection(Section):
+    """``[[tables]]``: one table."""
+
+    name: StrictStr = Field(description="Its name, and that of its file.")
+    dimensions: Names = Field(description="The dimensions that it crosses; empty: one cell.")
+    value: StrictStr | None = Field(
+        default=None, description="The column that is summed; without it rows are counted."
+    )
+    negative: StrictBool = Field(
+        default=False, description="Whether contributions may be negative, as profits are."
+    )
+    derived: tuple[Derived, ...] = Field(
+        default=(), description="Statistics that are shown besides: mean, share."
+    )
+
+
+class ReadySection(Section):
+    """``[ready]``: columns of tables that are cells already."""
+
+    value: StrictStr = Field(description="The column of counts or sums.")
+    count: StrictStr | None = Field(default=None, description="The column of contributors.")
+    largest: Names = Field(
+        default=(), description="Columns of the largest contributions, the largest first."
+    )
+
+
+class StateSection(Section):
+    """``[cells]``: cells that must be published, or hidden, by their codes."""
+
+    publish: tuple[dict[str, StrictStr], ...] = Field(
+        default=(), description="Cells that must be published, such as { region = 'north' }."
+    )
+    hide: tuple[dict[str, StrictStr], ...] = Field(
+        default=(), description="Cells that must be hidden."
+    )
+
+
+class CrosstabOutput(Section):
+    """``[output]``: how tables are written."""
+
+    format: Literal["csv", "parquet", "excel"] = Field(
+        default="csv", description="The format of the long tables."
+    )
+
+
+class TablesPolicy(WrittenPolicy):
+    """Which tables of counts and sums are made of microdata, and how they are protected.
+
+    All tables are protected together: a cell that stands in several of them is one cell.
+
+    See Also
+    --------
+    halfmask.crosstab : The short form, for one table.
+    halfmask.protect : Makes the release.
+
+    Examples
+    --------
+    >>> policy = TablesPolicy.from_toml('''
+    ... halfmask-tables = 1
+    ... owner = "company"
+    ... [[tables]]
+    ... name = "turnover"
+    ... dimensions = ["region", "sector"]
+    ... value = "turnover"
+    ... [[rules]]
+    ... rule = "p-percent"
+    ... p = 10.0
+    ... ''')
+    >>> policy.tables[0].dimensions
+    ('region', 'sector')
+    """
+
+    file_kind: ClassVar[FileKind] = "halfmask-tables"
+
+    version: Literal[1] = Field(alias="halfmask-tables", description="The version: 1.")
+    owner: StrictStr | None = Field(
+        default=None, description="The column of who contributes; several rows may be of one."
+    )
+    weight: StrictStr | None = Field(default=None, description="The column of sampling weights.")
+    weights: Literal["replicated", "sample"] | None = Field(
+        default=None,
+        description="How rules see a weighted contribution: as that many equal contributors "
+        "(replicated), or as one in the sample, compared with the weighted sum (sample).",
+    )
+    zeros: Literal["published", "suppressible"] = Field(
+        default="published", description="Whether cells that nobody is in may be hidden."
+    )
+    earlier: Names = Field(
+        default=(), description="Folders of releases of the same cells that were published before."
+    )
+    dimensions: dict[str, DimensionSection] = Field(
+        default_factory=dict, description="Dimensions, by name; one without levels is a column."
+    )
+    tables: tuple[CrosstabSection, ...] = Field(
+        default=(), description="The tables; empty: each file of ready tables is one."
+    )
+    ready: ReadySection | None = Field(
+        default=None, description="Where the input is tables, not microdata: their columns."
+    )
+    rules: tuple[Annotated[Choice, RULE], ...] = Field(
+        default=(), description="What makes a cell sensitive."
+    )
+    cells: StateSection = Field(
+        default_factory=StateSection, description="Cells whose state is given."
+    )
+    protection: Annotated[Choice, PROTECTION] = Field(
+        default_factory=lambda: _section("suppression"), description="How cells are protected."
+    )
+    output: CrosstabOutput = Field(
+        default_factory=CrosstabOutput, description="How tables are written."
+    )
+
+    if TYPE_CHECKING:  # sections may be given in the words of a file
+
+        def __init__(self, **sections: object) -> None: ...
+
+    @model_validator(mode="after")
+    def _agrees(self) -> Self:
+        names = [each.name for each in self.tables]
+        if len(set(names)) < len(names):
+            raise PolicyError("has two tables of one name.", hint="Each name is a file.")
+        if not self.tables and self.ready is None:
+            raise PolicyError("has no [[tables]].", hint="Name the dimensions of each table.")
+        if (self.weight is None) != (self.weights is None):
+            raise PolicyError(
+                "has one of weight and weights.",
+                hint='weight names a column; weights says how rules see it: "replicated" or '
+                '"sample".',
+            )
+        return self
+
+    @property
+    def kind(self) -> str:
+        """The kind of release that it asks for."""
+        return TABLES
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the policy's content."""
+        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder that paths in the policy start from; ``None`` without a file."""
+        return self._folder
+
+    def made_rules(self) -> tuple[Rule, ...]:
+        """Return the rules that the sections describe."""
+        return tuple(each.made() for each in self.rules)
+
+    def made_protection(self) -> Protection:
+        """Return how cells are protected."""
+        made: Protection = self.protection.made()
+        return made
+
+
+def _section(method: str) -> Any:  # noqa: ANN401 # of the kind of that name
+    section: Any = PROTECTION.section(method)
+    return section(method=method)

@@ -1,0 +1,150 @@
+"""Primary rules: what makes a cell sensitive. Here their parameters; `_primary` applies them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, Final, Literal
+
+from halfmask._validation import check_fields
+
+_TABLES = field(
+    default=(), metadata={"description": "Tables that it is for, by name; empty: all it fits."}
+)
+_MARGIN: Final = {
+    "ge": 0.0,
+    "description": "Sums only: how near to a sensitive sum others may come, in percent of it.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What makes a cell of a table sensitive."""
+
+    rule: ClassVar[str]
+    tables: tuple[str, ...] = _TABLES
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MinimumFrequency(Rule):
+    """A cell with at least one and fewer than ``n`` contributors or rows is sensitive.
+
+    Parameters
+    ----------
+    n
+        The least number, 2 or more.
+    of
+        Whether contributors (owners) or rows are counted.
+    margin
+        Of sums: the protection that a sensitive cell needs on either side, in percent of its
+        value. A count needs an interval that reaches ``n``, and no lower end at its value.
+    """
+
+    rule: ClassVar[str] = "minimum-frequency"
+
+    n: int = field(metadata={"ge": 2, "description": "The least number that isn't sensitive."})
+    of: Literal["contributors", "rows"] = field(
+        default="contributors", metadata={"description": "What is counted in a cell."}
+    )
+    margin: float | None = field(default=None, metadata=_MARGIN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dominance(Rule):
+    """A sum is sensitive if its ``n`` largest contributions are more than ``k`` percent of it.
+
+    Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
+
+    Parameters
+    ----------
+    n
+        How many contributions, 1 to 5.
+    k
+        Percent, above 0 and below 100.
+    """
+
+    rule: ClassVar[str] = "dominance"
+
+    n: int = field(metadata={"ge": 1, "le": 5, "description": "How many contributions."})
+    k: float = field(metadata={"gt": 0.0, "lt": 100.0, "description": "Percent of the sum."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PPercent(Rule):
+    """A sum is sensitive if its second contributor can estimate the largest within ``p`` percent.
+
+    Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
+
+    Parameters
+    ----------
+    p
+        Percent of the largest contribution, above 0.
+    """
+
+    rule: ClassVar[str] = "p-percent"
+
+    p: float = field(metadata={"gt": 0.0, "description": "Percent of the largest contribution."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriorPosterior(Rule):
+    """The p-percent rule against who knows each contribution within ``q`` percent before.
+
+    Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
+
+    Parameters
+    ----------
+    p
+        Percent of the largest contribution, above 0 and below ``q``.
+    q
+        Percent within which contributions are known before, at most 100.
+    """
+
+    rule: ClassVar[str] = "prior-posterior"
+
+    p: float = field(metadata={"gt": 0.0, "description": "Percent of the largest contribution."})
+    q: float = field(
+        metadata={"gt": 0.0, "le": 100.0, "description": "Percent that is known before."}
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassDisclosure(Rule):
+    """A count is sensitive if all of a group are in one category of a dimension.
+
+    Parameters
+    ----------
+    dimension
+        Whose categories nobody may learn of a group, such as an illness.
+    """
+
+    rule: ClassVar[str] = "class-disclosure"
+
+    dimension: str = field(metadata={"description": "Whose categories nobody may learn."})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SensitiveZeros(Rule):
+    """A cell that nobody is in is sensitive: that nobody is in it can be what harms."""
+
+    rule: ClassVar[str] = "zeros"
+
+
+#: Each rule by its name in a policy.
+RULES: Final[Mapping[str, type[Any]]] = MappingProxyType(
+    {
+        each.rule: each
+        for each in (
+            MinimumFrequency,
+            Dominance,
+            PPercent,
+            PriorPosterior,
+            ClassDisclosure,
+            SensitiveZeros,
+        )
+    }
+)

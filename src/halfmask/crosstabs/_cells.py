@@ -39,7 +39,10 @@ class Contributors:
         A number for the owner of each of `largest`; the same number is the same owner in all
         cells. -1 where there is none or nobody knows; shape (n, LARGEST).
     absolute
-        The sum of the contributions' absolute values; shape (n,).
+        The sum of the contributions' absolute values, weighted; shape (n,).
+    weights
+        The sampling weight of each of `largest`, which are not weighted: of several rows, their
+        weighted sum by their sum; ``None`` where there are no weights; shape (n, LARGEST).
     """
 
     rows: NDArray[np.int64]
@@ -47,6 +50,7 @@ class Contributors:
     largest: NDArray[np.float64]
     owners: NDArray[np.int64]
     absolute: NDArray[np.float64]
+    weights: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

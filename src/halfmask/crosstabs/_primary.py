@@ -145,7 +145,7 @@ def fill_largest(cells: Cells) -> NDArray[np.float64]:
     who = cells.contributors
     if who is None:
         return np.full((cells.n, LARGEST), np.nan)
-    filled, left = np.abs(who.largest), _absolute(cells)
+    filled, left = np.abs(who.largest), absolute_sums(cells)
     before = np.where(who.count <= 1, left, np.nan)  # a single contributor's is the sum
     for rank in range(LARGEST):
         unknown = np.isnan(filled[:, rank])
@@ -179,7 +179,7 @@ def _apply(cells: Cells, rule: Rule, *, where: NDArray[np.bool_], weights: str |
     else:
         excess = _see_shares(cells, rule, where, weights).excess(cast("Concentration", rule))
         found, below, above = where & (excess > 0), excess, excess
-    if (_absolute(cells) <= cells.value * (1 + 1e-9)).all():  # all know that no cell is below 0
+    if (absolute_sums(cells) <= cells.value * (1 + 1e-9)).all():  # all know that no cell is below 0
         below = np.minimum(below, cells.value)
     return found, below, above
 
@@ -193,7 +193,7 @@ def _find_few(cells: Cells, rule: MinimumFrequency, where: NDArray[np.bool_]) ->
             f"Rule {rule.rule!r} has no margin for the sums of {_named(cells)}.",
             hint="Write margin, in percent of the sum, or name tables of counts under tables.",
         )
-    level = np.maximum(_absolute(cells), _least(cells)) * (rule.margin or 0.0) / 100
+    level = np.maximum(absolute_sums(cells), _least(cells)) * (rule.margin or 0.0) / 100
     if not cells.is_count:
         return found, level, level
     return found, np.maximum(level, 1.0), np.maximum(np.maximum(rule.n - cells.value, 1.0), level)
@@ -243,7 +243,7 @@ def _find_classes(cells: Cells, rule: ClassDisclosure, where: NDArray[np.bool_])
 
 def _see_shares(cells: Cells, rule: Rule, where: NDArray[np.bool_], weights: str | None) -> Shares:
     """Return what a rule of concentration sees of each cell; refuse what can't be decided."""
-    who, largest, total = cells.contributors, fill_largest(cells), _absolute(cells)
+    who, largest, total = cells.contributors, fill_largest(cells), absolute_sums(cells)
     unknown = where & np.isnan(largest).any(axis=1) & (total > 0)
     if who is None or unknown.any():
         raise DataError(
@@ -283,7 +283,7 @@ def _numbers(cells: Cells, of: str, where: NDArray[np.bool_]) -> NDArray[np.floa
     return number
 
 
-def _absolute(cells: Cells) -> NDArray[np.float64]:
+def absolute_sums(cells: Cells) -> NDArray[np.float64]:
     """Return the sums of absolute contributions; the absolute value where nobody knows."""
     value = np.abs(cells.value)
     if cells.contributors is None:
@@ -294,7 +294,7 @@ def _absolute(cells: Cells) -> NDArray[np.float64]:
 
 def _least(cells: Cells) -> float:
     """Return what a cell of 0 counts as where a level is a share of it: the least other cell."""
-    absolute = _absolute(cells)
+    absolute = absolute_sums(cells)
     others = absolute[absolute > 0]
     return 1.0 if cells.is_count or not len(others) else float(others.min())
 

@@ -324,15 +324,15 @@ def opened_by(
     table: str, policy: Policy | TablesPolicy, overrides: Mapping[str, Any]
 ) -> rooms.data.Source:
     """Open a table as the policy says, except for options of the command line."""
-    of_people = isinstance(policy, rooms.microdata.Policy)
-    usual = policy.read_options() if of_people else rooms.data.ReadOptions()
+    people = policy if isinstance(policy, rooms.microdata.Policy) else None
+    usual = rooms.data.ReadOptions() if people is None else people.read_options()
     try:
         options = replace(usual, **overrides)
     except ParameterError as error:
         raise UsageError(error.what, hint=error.hint) from None
-    if of_people and policy.is_private:
+    if people is not None and people.is_private:
         return rooms.microdata.opening.opened_as_texts(
-            table, options, rooms.microdata.opening.text_columns(policy)
+            table, options, rooms.microdata.opening.text_columns(people)
         )
     return rooms.data.open_table(table, options=options)
 

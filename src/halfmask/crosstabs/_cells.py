@@ -79,6 +79,8 @@ class Cells:
         part.
     tables
         The cells of each table in the order in which it shows them, by its name.
+    record_keys
+        The sum of the keys of the records in each cell, modulo 1; shape (n,).
     """
 
     measure: str | None
@@ -88,6 +90,7 @@ class Cells:
     contributors: Contributors | None
     equations: csr_array
     tables: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    record_keys: NDArray[np.float64] | None = None
 
     @property
     def n(self) -> int:

@@ -34,7 +34,7 @@ _ROOT: Final = "*"
 def read_hrc(
     path: str | Path, *, name: str, total: str = "Total", indent: str = "@", encoding: str = "utf-8"
 ) -> Dimension:
-    """Read a tree of codes from an ``.hrc`` file of tau-argus.
+    r"""Read a tree of codes from an ``.hrc`` file of tau-argus.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def read_hrc(
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "region.hrc"
-    ...     written = file.write_text("north\\n@oslo\\n@bergen\\nsouth\\n")
+    ...     written = file.write_text("north\n@oslo\n@bergen\nsouth\n")
     ...     read_hrc(file, name="region").leaves
     ('oslo', 'bergen', 'south')
     """
@@ -98,17 +98,21 @@ def build_dimensions(
     policy: TablesPolicy,
     found: Mapping[str, Sequence[tuple[str, ...]]],
     *,
+    order: Mapping[str, Sequence[str]],
     totals_too: bool = False,
 ) -> dict[str, Dimension]:
     """Return the dimensions of a policy by their names.
 
     ``found`` has for each dimension the distinct paths of codes that the table has, from the top
-    to the code. A ready table has codes of totals too; microdata must have codes at the bottom.
+    to the code; ``order`` has the order of codes where the type of a column has one. A ready table
+    has codes of totals too; microdata must have codes at the bottom.
     """
     made = {}
     for name, paths in found.items():
         section = policy.dimensions.get(name) or DimensionSection()
-        dimension = _declared(policy, name, section, paths, totals_too=totals_too)
+        dimension = _declared(
+            policy, name, section, paths, order=order.get(name, ()), totals_too=totals_too
+        )
         made[name] = _with_sums(dimension, section.sums)
         _check_codes(made[name], [path[-1] for path in paths], totals_too=totals_too)
     return made
@@ -120,6 +124,7 @@ def _declared(
     section: DimensionSection,
     paths: Sequence[tuple[str, ...]],
     *,
+    order: Sequence[str],
     totals_too: bool,
 ) -> Dimension:
     """Return a dimension without the sums that the policy adds."""
@@ -132,13 +137,13 @@ def _declared(
         return flat_dimension(name, section.codes, total=section.total)
     if section.levels and not totals_too:
         return tree_dimension(name, paths, total=section.total)
-    codes = [path[-1] for path in paths]
-    if totals_too:
-        codes = [code for code in codes if code != section.total and code not in section.sums]
-    elif section.total in codes:
+    codes = {path[-1] for path in paths} - set(section.sums)
+    if section.total in codes and not totals_too:
         raise _report_total(name)
-    ordered = natural_order(pl.Series(codes, dtype=pl.String).unique())
-    return flat_dimension(name, ordered.to_list(), total=section.total)
+    codes.discard(section.total)
+    ordered = [code for code in order if code in codes]
+    others = natural_order(pl.Series(sorted(codes.difference(ordered)), dtype=pl.String))
+    return flat_dimension(name, [*ordered, *others], total=section.total)
 
 
 def _report_total(name: str) -> SchemaError:
@@ -162,7 +167,9 @@ def read_tree(path: Path, *, name: str, total: str) -> Dimension:
     if first > last or (first == last and (delimiter == ";" or len(rows[0]) == 1)):
         tree = read_hierarchy(path, column=name, delimiter=delimiter)
         paths: Iterable[Sequence[str]] = (row[::-1] for row in tree.levels.rows())
-        return tree_dimension(name, ([c for c in path if c != _ROOT] for path in paths), total=total)
+        return tree_dimension(
+            name, ([c for c in path if c != _ROOT] for path in paths), total=total
+        )
     return tree_dimension(name, _filled(rows[1:], name), total=total)
 
 
@@ -249,6 +256,6 @@ def _check_codes(dimension: Dimension, codes: Sequence[str], *, totals_too: bool
     if inner:
         raise SchemaError(
             f"Column {dimension.name!r} has rows of {len(inner)} codes that are sums of others.",
-            hint="Each row of microdata needs a code at the bottom of its hierarchy. Give such rows "
-            "a code of their own under that sum.",
+            hint="Each row of microdata needs a code at the bottom of its hierarchy. Give such "
+            "rows a code of their own under that sum.",
         )

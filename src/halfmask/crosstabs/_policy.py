@@ -41,6 +41,9 @@ class DimensionSection(Section):
     codes: Names = Field(
         default=(), description="All codes at the bottom, where they mustn't be read off the data."
     )
+    missing: StrictStr | None = Field(
+        default=None, description="The code of missing cells; without it they are refused."
+    )
     sums: dict[str, Names] = Field(
         default_factory=dict, description="Further codes, and the codes that each adds up."
     )

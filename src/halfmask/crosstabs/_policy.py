@@ -75,6 +75,8 @@ class ReadySection(Section):
 class StateSection(Section):
     """``[cells]``: cells that must be published, or hidden, by their codes."""
 
+    has_categories = True
+
     publish: tuple[dict[str, StrictStr], ...] = Field(
         default=(), description="Cells that must be published, such as { region = 'north' }."
     )
@@ -170,7 +172,7 @@ class TablesPolicy(WrittenPolicy):
     @model_validator(mode="after")
     def _agrees(self) -> Self:
         for what, hint in (*_table_faults(self), *_rule_faults(self), *_protection_faults(self)):
-            raise PolicyError(what, hint=hint)
+            raise PolicyError(f"The policy {what}", hint=hint)
         return self
 
     @property

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from halfmask.claims.claim import Json
-    from halfmask.crosstabs._pattern import Published
+    from halfmask.crosstabs._pattern import Audit, Published
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.crosstabs._protections import Protection
 
@@ -77,7 +77,7 @@ def _suppression_claims(
     yield _claim(ADDITIVE, evidence=_holding(published))
     for each in published:
         if each.audit is not None and each.hidden.any():
-            name, width = _narrowest(each)
+            name, width = _narrowest(each, each.audit)
             yield _claim(
                 HIDDEN_INTERVALS,
                 {name: width},
@@ -131,10 +131,9 @@ def _holding(published: Sequence[Published]) -> dict[str, Json]:
     return {"equations": whole}
 
 
-def _narrowest(published: Published) -> tuple[str, float]:
+def _narrowest(published: Published, found: Audit) -> tuple[str, float]:
     """Return the least width of a hidden cell's interval: of sums, as a share of the far end."""
-    found, hidden = published.audit, published.hidden
-    assert found is not None  # noqa: S101 # asked for cells that were audited
+    hidden = published.hidden
     lower, upper = found.lower[hidden], found.upper[hidden]
     with np.errstate(invalid="ignore"):
         width = upper - lower
@@ -164,7 +163,7 @@ def tables_weaknesses(policy: TablesPolicy) -> list[str]:
     """Name what a release of tables doesn't protect from."""
     protection = policy.made_protection()
     return [
-        *_OF_METHOD[type(protection)],
+        *_OF_METHOD[type(protection)].splitlines(),
         *(_ZEROS if isinstance(protection, Suppression) and policy.zeros == "published" else ()),
         *(
             (_LONE,)
@@ -190,33 +189,23 @@ _LATER: Final = (
     "one-release: tables were protected with the named earlier releases; others of the same data "
     "can be subtracted from this one."
 )
-_OF_METHOD: Final[Mapping[type[Protection], tuple[str, ...]]] = {
-    Suppression: (
-        "intervals: anybody can compute an interval for each hidden cell. Its width is claimed; "
-        "within it some values can be likelier than others (approximate disclosure).",
-        "coalitions: owners who tell each other what they contributed compute more than each of "
-        "them alone.",
-        "outside-knowledge: intervals are those of attackers who know the tables, and what they "
-        "contributed themselves. Who knows more cells computes more.",
-        "minimality: an attacker who has the policy and the method can learn something from the "
-        "cells that weren't hidden.",
-    ),
-    TableRounding: (
-        "bounded-noise: the true value of each cell lies within a stated distance of the "
-        "published one.",
-        "many-tables: sums of many rounded cells bound the true values more closely than each "
-        "cell does.",
-    ),
-    SmallCounts: (
-        "large-counts-kept: only small inner counts are changed; larger ones can be true.",
-        "zeros-ambiguous: a published 0 can be a small count.",
-    ),
-    CellKey: (
-        "not-additive: parts don't add up to their totals; the differences tell something of the "
-        "noise.",
-        "averaging: many cells that hold nearly the same people reduce the noise.",
-    ),
-    PrivateCounts: (
-        "noise-only: counts are noisy by design; small ones are mostly noise.",
-    ),
+_OF_METHOD: Final[Mapping[type[Protection], str]] = {
+    Suppression: """\
+intervals: anybody can compute an interval for each hidden cell. Its width is claimed; within it, \
+some values can be likelier than others (approximate disclosure).
+coalitions: owners who tell each other what they contributed compute more than each of them alone.
+outside-knowledge: intervals are those of attackers who know the tables, and what they contributed \
+themselves. Who knows more cells computes more.
+minimality: an attacker who has the policy and the method can learn something from the cells that \
+weren't hidden.""",
+    TableRounding: """\
+bounded-noise: the true value of each cell lies within a stated distance of the published one.
+many-tables: sums of many rounded cells bound the true values more closely than each cell does.""",
+    SmallCounts: """\
+large-counts-kept: only small inner counts are changed; larger ones can be true.
+zeros-ambiguous: a published 0 can be a small count.""",
+    CellKey: """\
+not-additive: parts don't add up to their totals; the differences tell something of the noise.
+averaging: many cells that hold nearly the same people reduce the noise.""",
+    PrivateCounts: "noise-only: small counts are mostly noise.",
 }

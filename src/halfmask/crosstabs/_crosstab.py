@@ -118,8 +118,8 @@ def crosstab(  # noqa: PLR0913 # the short form of a policy
     what the only owner of a hidden cell knows. The whole table is audited before it is returned.
 
     **Edge cases.** Combinations that nobody is in are published as 0. If no cell is sensitive,
-    nothing is hidden. A column named ``value`` or ``state`` can't be a dimension. :meth:`write` also
-    makes ``OUT.owner.html``, which says which cells are sensitive: don't hand it over.
+    nothing is hidden. A column named ``value`` or ``state`` can't be a dimension. The ``write``
+    method also makes ``OUT.owner.html``, which says which cells are sensitive: don't hand it over.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def crosstab(  # noqa: PLR0913 # the short form of a policy
     if not ready and (count is not None or largest):
         raise ParameterError(
             "The 'count' and 'largest' parameters of crosstab are for ready tables.",
-            hint="Of microdata halfmask counts itself: name the column of who contributes as owner.",
+            hint="Of microdata halfmask counts itself: name who contributes as owner.",
         )
     if ready and (sum is not None or derived or negative):
         raise ParameterError(
@@ -276,7 +276,7 @@ def _number(given: Any) -> Any:  # noqa: ANN401 # the policy refuses what isn't 
 
 
 def _pair(given: object, name: str) -> tuple[Any, Any]:
-    if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 2:  # noqa: PLR2004
+    if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 2:
         raise ParameterError(
             f"The {name!r} parameter of crosstab must be a pair of numbers.",
             hint={"dominance": "Give (n, k), such as (2, 85)."}.get(

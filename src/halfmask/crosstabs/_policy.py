@@ -249,8 +249,10 @@ def _table_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
         taken = {*_OWN, *each.derived} & set(each.dimensions)
         if taken:
             yield (
-                f"has a dimension of the name {min(taken)!r} in the table {each.name!r}, which "
-                "every released table has as a column.",
+                (
+                    f"has a dimension of the name {min(taken)!r} in the table {each.name!r}, which "
+                    "every released table has as a column."
+                ),
                 f'Name it otherwise, as in [dimensions.area] levels = ["{min(taken)}"].',
             )
 
@@ -298,8 +300,10 @@ def _protection_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
         if not policy.rules and not state.hide:
             yield (
                 "has no [[rules]], so no cell would be hidden.",
-                "Say what makes a cell sensitive, such as minimum-frequency, or choose another "
-                "[protection].",
+                (
+                    "Say what makes a cell sensitive, such as minimum-frequency, or choose another "
+                    "[protection]."
+                ),
             )
         if state.hide and state.margin is None:
             yield (
@@ -314,8 +318,10 @@ def _protection_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
     ):
         if given:
             yield (
-                f"has {name}, which goes with suppression; its protection is "
-                f"{protection.method!r}.",
+                (
+                    f"has {name}, which goes with suppression; its protection is "
+                    f"{protection.method!r}."
+                ),
                 "Leave it out: every cell is protected in the same way.",
             )
     if not isinstance(protection, TableRounding) and any(it.value for it in policy.tables):

@@ -121,6 +121,7 @@ def _suppressed(
         sensitivity=sensitivity,
         pattern=replace(pattern, hidden=hidden),
         audit=found,
+        requirements=len(needs.cell),
     )
 
 
@@ -184,9 +185,7 @@ def _check_contradiction(
     )
 
 
-def _check_left(
-    what: str, hidden: NDArray[np.bool_], filled: NDArray[np.bool_], why: str
-) -> None:
+def _check_left(what: str, hidden: NDArray[np.bool_], filled: NDArray[np.bool_], why: str) -> None:
     """Raise where every cell that says something would be hidden."""
     if filled.any() and hidden[filled].all():
         raise GuaranteeNotMetError(

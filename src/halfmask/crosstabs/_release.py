@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from halfmask.claims.crosstab_manifest import (
     StatedTable,
     TablesDetails,
 )
-from halfmask.claims.manifest import TABLES
+from halfmask.claims.manifest import TABLES, manifest_path
 from halfmask.crosstabs._claims import tables_claims, tables_weaknesses
 from halfmask.crosstabs._opening import evidence_of, open_cells
 from halfmask.crosstabs._protect import protect_cells
@@ -28,7 +29,6 @@ from halfmask.crosstabs._writing import file_names, write_tables
 from halfmask.data import atomic_file, frame_given
 from halfmask.data.io.formats import is_object_address
 from halfmask.release import Release, ReleaseKind, RowFiles
-from halfmask.verifier import VerifyInputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from halfmask.release import Inputs, WriteJob
     from halfmask.release.page import AnyBlock
     from halfmask.release.release import ShownTable
+    from halfmask.verifier import VerifyInputs
 
 #: What follows the name of a release in that of its owner's page.
 OWNER: Final = ".owner.html"
@@ -162,7 +163,7 @@ def details(release: Release[TablesFacts]) -> Mapping[str, Json]:
             for table in tables
         ),
         zeros=policy.zeros,
-        earlier=earlier_hashes(policy),
+        earlier=tuple(_hash(folder) for folder in earlier_folders(policy)),
         owner=policy.owner,
         weight=policy.weight,
         weights=policy.weights,
@@ -172,6 +173,15 @@ def details(release: Release[TablesFacts]) -> Mapping[str, Json]:
             value=policy.ready.value, count=policy.ready.count, largest=policy.ready.largest
         ),
     ).to_details()
+
+
+def earlier_folders(policy: TablesPolicy) -> tuple[Path, ...]:
+    """Return the folders of earlier releases; their paths start at the policy."""
+    return tuple((policy.folder or Path()) / each for each in policy.earlier)
+
+
+def _hash(folder: Path) -> str:
+    return hashlib.sha256(manifest_path(folder).read_bytes()).hexdigest()
 
 
 def _stated_method(policy: TablesPolicy) -> dict[str, Json]:

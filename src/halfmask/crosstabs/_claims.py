@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from halfmask.claims import Claim
-from halfmask.claims._details import written
 from halfmask.claims.crosstab_manifest import (
     ADDITIVE,
     DEVIATIONS,
@@ -19,7 +18,6 @@ from halfmask.claims.crosstab_manifest import (
     MULTIPLES,
     PROTECTED_CELLS,
     TRUE_VALUES,
-    StatedRule,
 )
 from halfmask.crosstabs._protections import (
     CellKey,
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
     from halfmask.crosstabs._pattern import Audit, Published
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.crosstabs._protections import Protection
+    from halfmask.crosstabs._rules import Rule
 
 #: Claimed widths are rounded down to so many digits: two programs differ behind them.
 _DIGITS: Final = 4
@@ -92,7 +91,7 @@ def _suppression_claims(
                 "singletons": settings.singletons,
                 "hidden_sums": "on" if settings.hidden_sums else "off",
             },
-            about={"rules": [written(each) for each in stated_rules(policy)]},
+            about={"rules": [stated_rule(each) for each in policy.made_rules()]},
             evidence={
                 "sensitive": sum(int(each.is_sensitive.sum()) for each in found),
                 "requirements": sum(each.requirements for each in published),
@@ -102,16 +101,22 @@ def _suppression_claims(
         yield _claim(EARLIER_TABLES, {"releases": len(policy.earlier)})
 
 
-def stated_rules(policy: TablesPolicy) -> tuple[StatedRule, ...]:
-    """Return the rules as the manifest states them."""
-    known = {each.name for each in fields(StatedRule)}
-    return tuple(
-        StatedRule(
-            rule=rule.rule,
-            **{each.name: getattr(rule, each.name) for each in fields(rule) if each.name in known},
-        )
-        for rule in policy.made_rules()
-    )
+def stated_rule(rule: Rule) -> dict[str, Json]:
+    """Return a rule with its parameters, as the manifest states it: what isn't given is left out.
+
+    Examples
+    --------
+    >>> from halfmask.crosstabs._rules import PPercent
+    >>> stated_rule(PPercent(p=10.0))
+    {'rule': 'p-percent', 'p': 10.0}
+    """
+    given = ((each.name, getattr(rule, each.name)) for each in fields(rule))
+    stated = {name: value for name, value in given if value not in (None, ())}
+    return {"rule": rule.rule, **{name: _listed(value) for name, value in stated.items()}}
+
+
+def _listed(value: Any) -> Json:  # noqa: ANN401 # of a rule
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _rounding_claims(published: Sequence[Published], settings: TableRounding) -> Iterator[Claim]:

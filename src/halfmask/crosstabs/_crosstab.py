@@ -136,74 +136,44 @@ def crosstab(  # noqa: PLR0913 # the short form of a policy
     >>> release.data.filter(pl.col("state") == "hidden").height >= 4
     True
     """
-    ready = dimensions is not None or value is not None
-    crossed = _crossed(rows, columns, dimensions, is_ready=ready)
-    if ready != (dimensions is not None and value is not None):
-        raise ParameterError(
-            "The 'dimensions' and 'value' parameters of crosstab go together.",
-            hint="Name the columns of codes and of values of a ready table.",
-        )
-    if not ready and (count is not None or largest):
-        raise ParameterError(
-            "The 'count' and 'largest' parameters of crosstab are for ready tables.",
-            hint="Of microdata halfmask counts itself: name who contributes as owner.",
-        )
-    if ready and (sum is not None or derived or negative):
-        raise ParameterError(
-            "The 'sum', 'derived' and 'negative' parameters of crosstab are for microdata.",
-            hint="Leave them out: the column of values of a ready table is 'value'.",
-        )
-    sections: dict[str, Any] = {
-        "halfmask-tables": 1,
-        "owner": owner,
-        "weight": weight,
-        "weights": weights,
-        "dimensions": _dimension_sections(crossed, hierarchies, total),
-        "rules": _rules(p_percent, dominance, prior_posterior, min_frequency, margin),
-        "output": {"format": format},
-    }
-    if ready:
-        sections["ready"] = {"value": value, "count": count, "largest": _names(largest)}
+    crossed = (*_names(rows), *_names(columns))
+    of_rows = {"rows": rows, "columns": columns, "sum": sum, "derived": derived}
+    of_cells = {"dimensions": dimensions, "value": value, "count": count, "largest": largest}
+    shape: dict[str, Any]
+    if dimensions is None:
+        _refuse(of_cells, "ready tables: name their dimensions, too")
+        table_section = {"name": name or sum or "counts", "dimensions": crossed, "value": sum}
+        more = {"derived": tuple(derived), "negative": negative}
+        shape = {"tables": [{**table_section, **more}]}
     else:
-        called = name or (sum if sum is not None else "counts")
-        sections["tables"] = [
-            {
-                "name": called,
-                "dimensions": crossed,
-                "value": sum,
-                "derived": tuple(derived),
-                "negative": negative,
-            }
-        ]
-    policy = TablesPolicy(**sections)
+        _refuse(of_rows, "microdata: of ready tables name dimensions and value")
+        crossed = _names(dimensions)
+        shape = {"ready": {"value": value, "count": count, "largest": _names(largest)}}
+    if not crossed or (dimensions is not None and value is None):
+        raise ParameterError(
+            "crosstab lacks the columns to cross, or those of a ready table.",
+            hint="Name rows or columns. Of a ready table: its dimensions and its value.",
+        )
+    policy = TablesPolicy(
+        **{"halfmask-tables": 1, "owner": owner, "weight": weight, "weights": weights},
+        dimensions=_dimension_sections(crossed, hierarchies, total),
+        rules=_rules(p_percent, dominance, prior_posterior, min_frequency, margin),
+        output={"format": format},
+        **shape,
+    )
     inputs = Inputs(engine=engine, progress=progress or silent)
     return kind_named(policy.kind).make_release(table, policy, inputs)
 
 
+def _refuse(given: Mapping[str, object], of: str) -> None:
+    """Refuse parameters that are about the other kind of table."""
+    wrong = [name for name, value in given.items() if value]
+    if wrong:
+        raise ParameterError(f"The {wrong[0]!r} parameter of crosstab is for {of}.")
+
+
 def _names(given: str | Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(given)
-
-
-def _crossed(
-    rows: str | Sequence[str],
-    columns: str | Sequence[str],
-    dimensions: Sequence[str] | None,
-    *,
-    is_ready: bool,
-) -> tuple[str, ...]:
-    """Return the dimensions: those of columns come last, so that they stand across."""
-    own = (*_names(rows), *_names(columns))
-    if is_ready and own:
-        raise ParameterError(
-            "The 'rows' and 'columns' parameters of crosstab are for microdata.",
-            hint="Name the columns of codes of a ready table as dimensions.",
-        )
-    if not is_ready and not own:
-        raise ParameterError(
-            "The 'rows' and 'columns' parameters of crosstab are both empty.",
-            hint="Name a column to cross, or the dimensions and the value of a ready table.",
-        )
-    return _names(dimensions or ()) if is_ready else own
 
 
 def _dimension_sections(

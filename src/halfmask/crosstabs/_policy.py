@@ -171,7 +171,7 @@ class TablesPolicy(WrittenPolicy):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        for what, hint in (*_table_faults(self), *_rule_faults(self), *_protection_faults(self)):
+        for what, hint in (*_table_faults(self), *_protection_faults(self)):
             raise PolicyError(f"The policy {what}", hint=hint)
         return self
 
@@ -217,7 +217,6 @@ class TablesPolicy(WrittenPolicy):
 
 #: Columns of every released table.
 _OWN: Final = ("value", "state")
-_OF_SUMS: Final = ("dominance", "p-percent", "prior-posterior")
 
 
 def _table_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
@@ -257,42 +256,6 @@ def _table_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
             )
 
 
-def _rule_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
-    """Yield rules that are about nothing in the policy."""
-    tables = {each.name: each for each in policy.with_counts().tables}
-    for section in policy.rules:
-        rule, ready = section.made(), policy.ready
-        unknown = len(set(rule.tables) - set(tables)) if tables else 0
-        if unknown:
-            yield (
-                f"has the rule {rule.rule!r} for {unknown} tables that it lacks.",
-                "tables of a rule are names of [[tables]].",
-            )
-        meant = [tables[name] for name in rule.tables or tables]
-        if rule.rule in _OF_SUMS and meant and all(it.value is None for it in meant):
-            yield (
-                f"has the rule {rule.rule!r} for tables of counts.",
-                "It is about sums. For counts use minimum-frequency.",
-            )
-        if rule.rule == "class-disclosure" and not any(
-            rule.dimension in it.dimensions and it.value is None for it in meant
-        ):
-            yield (
-                "has the rule 'class-disclosure' for a dimension of no table of counts.",
-                "Name a dimension of a table without value.",
-            )
-        if rule.rule == "zeros" and policy.zeros == "published":
-            yield (
-                "has the rule 'zeros' and publishes zeros.",
-                'Write zeros = "suppressible".',
-            )
-        if ready is not None and rule.rule in _OF_SUMS and not ready.largest:
-            yield (
-                f"has the rule {rule.rule!r} for ready tables without largest contributions.",
-                "Name their columns by the key largest of [ready].",
-            )
-
-
 def _protection_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
     """Yield what doesn't go with how cells are protected."""
     protection, state = policy.made_protection(), policy.cells
@@ -305,6 +268,8 @@ def _protection_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
                     "[protection]."
                 ),
             )
+        if policy.zeros == "published" and any(it.named == "zeros" for it in policy.rules):
+            yield "has the rule 'zeros' and publishes zeros.", 'Write zeros = "suppressible".'
         if state.hide and state.margin is None:
             yield (
                 "has cells to hide without a margin.",

@@ -71,14 +71,14 @@ def make(table: object, policy: TablesPolicy, inputs: Inputs) -> Release[TablesF
     """Tabulate, protect and audit all tables of a policy."""
     whole = policy.with_counts()
     cells = open_cells(table, whole, inputs=inputs)
-    published = protect_cells(cells, whole, inputs)
+    published = protect_cells(cells, policy, inputs)
     tables = released_tables(published, whole)
     _check_columns(tables)
     facts = TablesFacts(tables=tables, given=table)
     return Release(
         kind=KIND,
         policy=policy,
-        claims=tuple(tables_claims(published, whole)),
+        claims=tuple(tables_claims(published, policy)),
         rows={
             "out": sum(len(each.cells) for each in tables),
             "hidden": sum(int(each.hidden.sum()) for each in tables),

@@ -13,8 +13,7 @@ import polars as pl
 from halfmask._foreign import need
 from halfmask.claims import DataFile
 from halfmask.claims.manifest import DEVICE
-from halfmask.data import write_table
-from halfmask.data.io._sinks import guarded
+from halfmask.data import guarded, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -36,6 +36,7 @@ from halfmask.data.io._reader import Normalization, Reader
 from halfmask.data.io._reader import ReaderAround as ReaderAround
 from halfmask.data.io._reader import spellings as spellings
 from halfmask.data.io._reader import steps_needed as steps_needed
+from halfmask.data.io._sinks import guarded as guarded
 from halfmask.data.io._source import Source
 from halfmask.data.io.atomic import atomic_file as atomic_file
 from halfmask.data.io.atomic import atomic_folder as atomic_folder

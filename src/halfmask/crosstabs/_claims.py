@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from halfmask.claims import Claim
-from halfmask.claims._details import written
 from halfmask.claims.crosstab_manifest import (
     ADDITIVE,
     DEVIATIONS,
@@ -19,7 +18,6 @@ from halfmask.claims.crosstab_manifest import (
     MULTIPLES,
     PROTECTED_CELLS,
     TRUE_VALUES,
-    StatedRule,
 )
 from halfmask.crosstabs._protections import (
     CellKey,
@@ -33,9 +31,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from halfmask.claims.claim import Json
-    from halfmask.crosstabs._pattern import Published
+    from halfmask.crosstabs._pattern import Audit, Published
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.crosstabs._protections import Protection
+    from halfmask.crosstabs._rules import Rule
 
 #: Claimed widths are rounded down to so many digits: two programs differ behind them.
 _DIGITS: Final = 4
@@ -77,7 +76,7 @@ def _suppression_claims(
     yield _claim(ADDITIVE, evidence=_holding(published))
     for each in published:
         if each.audit is not None and each.hidden.any():
-            name, width = _narrowest(each)
+            name, width = _narrowest(each, each.audit)
             yield _claim(
                 HIDDEN_INTERVALS,
                 {name: width},
@@ -92,7 +91,7 @@ def _suppression_claims(
                 "singletons": settings.singletons,
                 "hidden_sums": "on" if settings.hidden_sums else "off",
             },
-            about={"rules": [written(each) for each in stated_rules(policy)]},
+            about={"rules": [stated_rule(each) for each in policy.made_rules()]},
             evidence={
                 "sensitive": sum(int(each.is_sensitive.sum()) for each in found),
                 "requirements": sum(each.requirements for each in published),
@@ -102,16 +101,22 @@ def _suppression_claims(
         yield _claim(EARLIER_TABLES, {"releases": len(policy.earlier)})
 
 
-def stated_rules(policy: TablesPolicy) -> tuple[StatedRule, ...]:
-    """Return the rules as the manifest states them."""
-    known = {each.name for each in fields(StatedRule)}
-    return tuple(
-        StatedRule(
-            rule=rule.rule,
-            **{each.name: getattr(rule, each.name) for each in fields(rule) if each.name in known},
-        )
-        for rule in policy.made_rules()
-    )
+def stated_rule(rule: Rule) -> dict[str, Json]:
+    """Return a rule with its parameters, as the manifest states it: what isn't given is left out.
+
+    Examples
+    --------
+    >>> from halfmask.crosstabs._rules import PPercent
+    >>> stated_rule(PPercent(p=10.0))
+    {'rule': 'p-percent', 'p': 10.0}
+    """
+    given = ((each.name, getattr(rule, each.name)) for each in fields(rule))
+    stated = {name: value for name, value in given if value not in (None, ())}
+    return {"rule": rule.rule, **{name: _listed(value) for name, value in stated.items()}}
+
+
+def _listed(value: Any) -> Json:  # noqa: ANN401 # of a rule
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _rounding_claims(published: Sequence[Published], settings: TableRounding) -> Iterator[Claim]:
@@ -131,10 +136,9 @@ def _holding(published: Sequence[Published]) -> dict[str, Json]:
     return {"equations": whole}
 
 
-def _narrowest(published: Published) -> tuple[str, float]:
+def _narrowest(published: Published, found: Audit) -> tuple[str, float]:
     """Return the least width of a hidden cell's interval: of sums, as a share of the far end."""
-    found, hidden = published.audit, published.hidden
-    assert found is not None  # noqa: S101 # asked for cells that were audited
+    hidden = published.hidden
     lower, upper = found.lower[hidden], found.upper[hidden]
     with np.errstate(invalid="ignore"):
         width = upper - lower
@@ -164,7 +168,7 @@ def tables_weaknesses(policy: TablesPolicy) -> list[str]:
     """Name what a release of tables doesn't protect from."""
     protection = policy.made_protection()
     return [
-        *_OF_METHOD[type(protection)],
+        *_OF_METHOD[type(protection)].splitlines(),
         *(_ZEROS if isinstance(protection, Suppression) and policy.zeros == "published" else ()),
         *(
             (_LONE,)
@@ -190,33 +194,23 @@ _LATER: Final = (
     "one-release: tables were protected with the named earlier releases; others of the same data "
     "can be subtracted from this one."
 )
-_OF_METHOD: Final[Mapping[type[Protection], tuple[str, ...]]] = {
-    Suppression: (
-        "intervals: anybody can compute an interval for each hidden cell. Its width is claimed; "
-        "within it some values can be likelier than others (approximate disclosure).",
-        "coalitions: owners who tell each other what they contributed compute more than each of "
-        "them alone.",
-        "outside-knowledge: intervals are those of attackers who know the tables, and what they "
-        "contributed themselves. Who knows more cells computes more.",
-        "minimality: an attacker who has the policy and the method can learn something from the "
-        "cells that weren't hidden.",
-    ),
-    TableRounding: (
-        "bounded-noise: the true value of each cell lies within a stated distance of the "
-        "published one.",
-        "many-tables: sums of many rounded cells bound the true values more closely than each "
-        "cell does.",
-    ),
-    SmallCounts: (
-        "large-counts-kept: only small inner counts are changed; larger ones can be true.",
-        "zeros-ambiguous: a published 0 can be a small count.",
-    ),
-    CellKey: (
-        "not-additive: parts don't add up to their totals; the differences tell something of the "
-        "noise.",
-        "averaging: many cells that hold nearly the same people reduce the noise.",
-    ),
-    PrivateCounts: (
-        "noise-only: counts are noisy by design; small ones are mostly noise.",
-    ),
+_OF_METHOD: Final[Mapping[type[Protection], str]] = {
+    Suppression: """\
+intervals: anybody can compute an interval for each hidden cell. Its width is claimed; within it, \
+some values can be likelier than others (approximate disclosure).
+coalitions: owners who tell each other what they contributed compute more than each of them alone.
+outside-knowledge: intervals are those of attackers who know the tables, and what they contributed \
+themselves. Who knows more cells computes more.
+minimality: an attacker who has the policy and the method can learn something from the cells that \
+weren't hidden.""",
+    TableRounding: """\
+bounded-noise: the true value of each cell lies within a stated distance of the published one.
+many-tables: sums of many rounded cells bound the true values more closely than each cell does.""",
+    SmallCounts: """\
+large-counts-kept: only small inner counts are changed; larger ones can be true.
+zeros-ambiguous: a published 0 can be a small count.""",
+    CellKey: """\
+not-additive: parts don't add up to their totals; the differences tell something of the noise.
+averaging: many cells that hold nearly the same people reduce the noise.""",
+    PrivateCounts: "noise-only: small counts are mostly noise.",
 }

@@ -78,6 +78,8 @@ class ReadySection(Section):
 class StateSection(Section):
     """``[cells]``: cells that must be published, or hidden, by their codes."""
 
+    has_categories = True
+
     publish: tuple[dict[str, StrictStr], ...] = Field(
         default=(), description="Cells that must be published, such as { region = 'north' }."
     )
@@ -172,8 +174,8 @@ class TablesPolicy(WrittenPolicy):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        for what, hint in (*_table_faults(self), *_rule_faults(self), *_protection_faults(self)):
-            raise PolicyError(what, hint=hint)
+        for what, hint in (*_table_faults(self), *_protection_faults(self)):
+            raise PolicyError(f"The policy {what}", hint=hint)
         return self
 
     @property
@@ -218,7 +220,6 @@ class TablesPolicy(WrittenPolicy):
 
 #: Columns of every released table.
 _OWN: Final = ("value", "state")
-_OF_SUMS: Final = ("dominance", "p-percent", "prior-posterior")
 
 
 def _table_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
@@ -250,45 +251,11 @@ def _table_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
         taken = {*_OWN, *each.derived} & set(each.dimensions)
         if taken:
             yield (
-                f"has a dimension of the name {min(taken)!r} in the table {each.name!r}, which "
-                "every released table has as a column.",
+                (
+                    f"has a dimension of the name {min(taken)!r} in the table {each.name!r}, which "
+                    "every released table has as a column."
+                ),
                 f'Name it otherwise, as in [dimensions.area] levels = ["{min(taken)}"].',
-            )
-
-
-def _rule_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
-    """Yield rules that are about nothing in the policy."""
-    tables = {each.name: each for each in policy.with_counts().tables}
-    for section in policy.rules:
-        rule, ready = section.made(), policy.ready
-        unknown = len(set(rule.tables) - set(tables)) if tables else 0
-        if unknown:
-            yield (
-                f"has the rule {rule.rule!r} for {unknown} tables that it lacks.",
-                "tables of a rule are names of [[tables]].",
-            )
-        meant = [tables[name] for name in rule.tables or tables]
-        if rule.rule in _OF_SUMS and meant and all(it.value is None for it in meant):
-            yield (
-                f"has the rule {rule.rule!r} for tables of counts.",
-                "It is about sums. For counts use minimum-frequency.",
-            )
-        if rule.rule == "class-disclosure" and not any(
-            rule.dimension in it.dimensions and it.value is None for it in meant
-        ):
-            yield (
-                "has the rule 'class-disclosure' for a dimension of no table of counts.",
-                "Name a dimension of a table without value.",
-            )
-        if rule.rule == "zeros" and policy.zeros == "published":
-            yield (
-                "has the rule 'zeros' and publishes zeros.",
-                'Write zeros = "suppressible".',
-            )
-        if ready is not None and rule.rule in _OF_SUMS and not ready.largest:
-            yield (
-                f"has the rule {rule.rule!r} for ready tables without largest contributions.",
-                "Name their columns by the key largest of [ready].",
             )
 
 
@@ -299,9 +266,13 @@ def _protection_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
         if not policy.rules and not state.hide:
             yield (
                 "has no [[rules]], so no cell would be hidden.",
-                "Say what makes a cell sensitive, such as minimum-frequency, or choose another "
-                "[protection].",
+                (
+                    "Say what makes a cell sensitive, such as minimum-frequency, or choose another "
+                    "[protection]."
+                ),
             )
+        if policy.zeros == "published" and any(it.named == "zeros" for it in policy.rules):
+            yield "has the rule 'zeros' and publishes zeros.", 'Write zeros = "suppressible".'
         if state.hide and state.margin is None:
             yield (
                 "has cells to hide without a margin.",
@@ -315,8 +286,10 @@ def _protection_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
     ):
         if given:
             yield (
-                f"has {name}, which goes with suppression; its protection is "
-                f"{protection.method!r}.",
+                (
+                    f"has {name}, which goes with suppression; its protection is "
+                    f"{protection.method!r}."
+                ),
                 "Leave it out: every cell is protected in the same way.",
             )
     if not isinstance(protection, TableRounding) and any(it.value for it in policy.tables):

@@ -12,7 +12,7 @@ from halfmask._random import derived_key, key_or_fresh
 from halfmask.crosstabs._audit import audit
 from halfmask.crosstabs._earlier import apply_earlier
 from halfmask.crosstabs._pattern import Published, Sensitivity
-from halfmask.crosstabs._primary import find_sensitive
+from halfmask.crosstabs._primary import check_rules, find_sensitive
 from halfmask.crosstabs._protections import (
     CellKey,
     PrivateCounts,
@@ -24,7 +24,7 @@ from halfmask.crosstabs._requirements import state_requirements
 from halfmask.crosstabs._suppress import suppress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from halfmask.crosstabs._pattern import Audit, Knowledge
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.crosstabs._protections import Protection
+    from halfmask.crosstabs._rules import Rule
     from halfmask.release import Inputs
 
 #: What a cell breaks that the policy hides.
@@ -55,6 +56,8 @@ def protect_cells(
     protection = policy.made_protection()
     _check_inputs(protection, inputs)
     knowledge = apply_earlier(cells, policy)
+    rules = policy.made_rules()
+    check_rules([each for each in cells if _is_asked(each, policy, rules)], rules)
     if not isinstance(protection, Suppression):
         return tuple(_changed(cells, knowledge, protection, inputs))
     done: dict[int, Published] = {}
@@ -62,6 +65,12 @@ def protect_cells(
         known = _with_zeros(cells[at], knowledge[at], list(done.values()))
         done[at] = _suppressed(cells[at], known, policy, protection, inputs)
     return tuple(done[at] for at in range(len(cells)))
+
+
+def _is_asked(cells: Cells, policy: TablesPolicy, rules: Sequence[Rule]) -> bool:
+    """Whether the policy names a table of the measure: counts of means alone may have no rule."""
+    names = {each.name for each in policy.tables}.union(*(rule.tables for rule in rules))
+    return policy.ready is not None or bool(names & set(cells.tables))
 
 
 def _check_inputs(protection: Protection, inputs: Inputs) -> None:
@@ -121,6 +130,7 @@ def _suppressed(
         sensitivity=sensitivity,
         pattern=replace(pattern, hidden=hidden),
         audit=found,
+        requirements=len(needs.cell),
     )
 
 
@@ -184,9 +194,7 @@ def _check_contradiction(
     )
 
 
-def _check_left(
-    what: str, hidden: NDArray[np.bool_], filled: NDArray[np.bool_], why: str
-) -> None:
+def _check_left(what: str, hidden: NDArray[np.bool_], filled: NDArray[np.bool_], why: str) -> None:
     """Raise where every cell that says something would be hidden."""
     if filled.any() and hidden[filled].all():
         raise GuaranteeNotMetError(

@@ -178,7 +178,7 @@ def _suppressed(published: Published) -> Iterator[AnyBlock]:
     if pattern.gap is None:
         rows.append(("proven", "no bound on the least cost"))
     else:
-        rows.append(("proven", f"the cost is at most {percent(pattern.gap)} above the least"))
+        rows.append(("proven", f"another pattern saves at most {percent(pattern.gap)} of the cost"))
     if pattern.stopped:
         rows.append(("stopped", "before its end; all requirements are met"))
     yield TableBlock("", (), rows)

@@ -13,15 +13,14 @@ import polars as pl
 from halfmask._foreign import need
 from halfmask.claims import DataFile
 from halfmask.claims.manifest import DEVICE
-from halfmask.crosstabs._released import HIDDEN, ReleasedTable
-from halfmask.data import write_table
-from halfmask.data.io._sinks import guarded, guarded_names
+from halfmask.data import guarded, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from halfmask.crosstabs._policy import CrosstabOutput
+    from halfmask.crosstabs._released import ReleasedTable
 
 #: What a crossed table has in the place of a hidden cell.
 CROSS: Final = "x"
@@ -102,16 +101,17 @@ def crossed_lines(table: ReleasedTable) -> list[list[str]]:
     """
     *down, across = table.dimensions
     values = [number_text(value) for value in table.values.to_list()]
-    texts = [
-        CROSS if hidden else value for hidden, value in zip(table.hidden, values, strict=True)
-    ]
+    texts = [CROSS if hidden else value for hidden, value in zip(table.hidden, values, strict=True)]
     columns = list(dict.fromkeys(table.labels[across].to_list()))
     heads = list(zip(*(table.labels[name].to_list() for name in down), strict=True))
     found = dict(zip(zip(heads, table.labels[across].to_list(), strict=True), texts, strict=True))
-    lines = [[*down, *columns]]
-    for head in dict.fromkeys(heads):
-        lines.append([*head, *(found.get((head, column), "0") for column in columns)])
-    return lines
+    return [
+        [*down, *columns],
+        *(
+            [*head, *(found.get((head, column), "0") for column in columns)]
+            for head in dict.fromkeys(heads)
+        ),
+    ]
 
 
 def number_text(value: float | None) -> str:

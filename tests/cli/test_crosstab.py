@@ -150,7 +150,7 @@ def test_ready_tables(run, asked):
         ([*SUMS, "--p-percent", "0"], "above 0"),
         ([*SUMS, "--p-percent", "1", "--weight", "w"], "weight"),
         ([*SUMS, "--p-percent", "1", "--count", "n"], "ready table"),
-        ([*SUMS, "--p-percent", "1", "--levels", "town=a,b"], "'town' has a hierarchy"),
+        ([*SUMS, "--p-percent", "1", "--levels", "town=a,b"], "'town' has --levels"),
         ([*SUMS, "--p-percent", "1", "--hierarchies", "nowhere"], "no folder"),
         ([*SUMS, "--p-percent", "1", "--base", "5"], "no key 'base'"),
         ([*READY, "--sum", "TOT", "--min-frequency", "3"], "--value about ready"),
@@ -165,14 +165,14 @@ def test_options_that_do_not_go_together(run, asked, words, said):
     assert asked == []
 
 
-def test_a_hierarchy_of_no_dimension_is_refused(desk, run, asked):
+def test_a_folder_without_a_hierarchy_of_a_dimension_is_refused(desk, run, asked):
     (desk.folder / "trees").mkdir()
     (desk.folder / "trees" / "regoin.csv").write_text("a;*\n")
 
     answer = run(*SUMS, "--p-percent", "1", "--hierarchies", "trees")
 
     assert answer.status == 2
-    assert "'regoin'" in answer.err
+    assert "None of the 1 files" in answer.err
     assert asked == []
 
 

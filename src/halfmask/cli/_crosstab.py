@@ -103,22 +103,15 @@ class ShapeOptions:
         found: dict[str, dict[str, object]] = {
             name: {} if self.total is None else {"total": self.total} for name in names
         }
-        columns = {
-            name: list(items_of(levels, "A name of --levels"))
-            for name, levels in pairs(self.levels, "--levels COLUMN=TOP,...,COLUMN", names=names)
-        }
-        for key, given in (
-            ("levels", columns),
-            ("hierarchy", dict(self._files(names, folder))),
-        ):
-            absent = [name for name in given if name not in found]
-            if absent:
+        for name, levels in pairs(self.levels, "--levels COLUMN=TOP,...,COLUMN", names=names):
+            if name not in found:
                 raise UsageError(
-                    f"{absent[0]!r} has a hierarchy and is no dimension.",
+                    f"{name!r} has --levels and is no dimension.",
                     hint=f"The dimensions are {', '.join(names)}.",
                 )
-            for name, value in given.items():
-                found[name][key] = value
+            found[name]["levels"] = list(items_of(levels, "A name of --levels"))
+        for name, file in self._files(names, folder):
+            found[name]["hierarchy"] = file
         return found
 
     def _files(self, names: tuple[str, ...], folder: Path) -> Iterator[tuple[str, str]]:
@@ -131,15 +124,15 @@ class ShapeOptions:
                 "--hierarchies is no folder.",
                 hint="It has a file for each dimension with a hierarchy, such as town.hrc.",
             )
-        files = [it for it in sorted(where.iterdir()) if it.suffix in _TREES]
-        if not files:
-            raise UsageError(
-                "The folder of --hierarchies has no file that ends in .csv or .hrc.",
-                hint="A dimension's file is called as the dimension, such as town.hrc.",
-            )
         known = {name.replace("/", "%2F"): name for name in names}
-        for file in files:
-            yield known.get(file.stem, file.stem), _relative(file, folder)
+        files = [it for it in sorted(where.iterdir()) if it.suffix in _TREES]
+        found = {known[it.stem]: _relative(it, folder) for it in files if it.stem in known}
+        if not found:
+            raise UsageError(
+                f"None of the {len(files)} files of --hierarchies is called as a dimension.",
+                hint="A dimension's file is DIR/NAME.csv or DIR/NAME.hrc.",
+            )
+        yield from found.items()
 
 
 def _relative(path: Path, folder: Path) -> str:

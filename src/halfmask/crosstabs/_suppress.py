@@ -11,6 +11,7 @@ from halfmask._errors import GuaranteeNotMetError, ParameterError
 from halfmask._progress import silent
 from halfmask.crosstabs._audit import prove
 from halfmask.crosstabs._grow import clean, grow
+from halfmask.crosstabs._optimal import least_cost
 from halfmask.crosstabs._pattern import Pattern
 from halfmask.crosstabs._program import Deviations, Room
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
@@ -150,16 +151,48 @@ class _Search:
         """Yield patterns that meet everything."""
         search = _search_for(self._cells, self._settings)
         if search == "elimination":
-            hidden = self._grown(self._eliminated(), tried=True)
-            yield self._pattern(hidden, search)
+            yield self._pattern(self._grown(self._eliminated(), tried=True), search)
             return
         hidden = self._grown(self._start, tried=False)
         yield self._pattern(hidden, search)
         hidden = self._grown(self._cleaned(hidden), tried=True)
         yield self._pattern(hidden, search)
+        if search == "optimal":
+            yield from self._optimal(hidden)
 
-    def _pattern(self, hidden: NDArray[np.bool_], search: str) -> Pattern:
-        return Pattern(hidden=hidden, search=search, cost=float(self._cost[hidden].sum()))
+    def _optimal(self, hidden: NDArray[np.bool_]) -> Iterator[Pattern]:
+        """Yield patterns with what is proven of the least cost.
+
+        The proof is for requirements that hold whatever is hidden. A second search adds those that
+        its pattern brings about, and the cells that sums of hidden cells need.
+        """
+        needs, proven = self._stated(self._start), 0.0
+        for search in range(2):
+            best = hidden
+            for found, bound in least_cost(
+                self._program,
+                needs,
+                self._priced,
+                self._start | self._forced,
+                hidden,
+                rounds=self._settings.rounds,
+                progress=self._progress,
+            ):
+                best, proven = found, bound if search == 0 else proven
+                yield self._pattern(hidden, "optimal", bound=proven)
+            found = self._grown(best, tried=True)
+            if self._cost[found].sum() < self._cost[hidden].sum():
+                hidden = found
+            yield self._pattern(hidden, "optimal", bound=proven)
+            if (found == best).all():
+                return
+            needs = Needs.joined(needs, self._stated(found))
+
+    def _pattern(
+        self, hidden: NDArray[np.bool_], search: str, bound: float | None = None
+    ) -> Pattern:
+        cost = float(self._cost[hidden].sum())
+        return Pattern(hidden=hidden, search=search, cost=cost, bound=bound)
 
     def _eliminated(self) -> NDArray[np.bool_]:
         from halfmask.crosstabs._eliminate import eliminate  # noqa: PLC0415 # compiled code
@@ -168,24 +201,39 @@ class _Search:
         return (found & ~self._stays) | self._start
 
     def _cleaned(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Publish cells again that the requirements as stated for a pattern don't take."""
         program = Deviations(self._cells.equations, self._room, np.flatnonzero(hidden))
         kept = self._start | self._forced
-        return clean(program, self._witnesses, self._cost, hidden, kept, progress=self._progress)
+        return clean(
+            program, self._proofs(hidden), self._cost, hidden, kept, progress=self._progress
+        )
 
     def _grown(self, hidden: NDArray[np.bool_], *, tried: bool) -> NDArray[np.bool_]:
         """Hide more cells until everything is met; ``tried`` if most is met already."""
+        witnesses = self._proofs(hidden)
         while True:
-            self._state(hidden)
-            witnesses = self._witnesses
             if tried:
                 prove(self._cells.equations, self._room, hidden, witnesses, progress=self._progress)
             hidden = grow(self._program, witnesses, self._priced, hidden, progress=self._progress)
             self._require_all(witnesses)
             more = self._more_for_sums(hidden)
-            if not more.any() and not self._state(hidden):
-                return hidden
             self._forced |= more
-            hidden = hidden | more
+            hidden, tried = hidden | more, True
+            witnesses = self._proofs(hidden)
+            if not more.any() and not len(witnesses.open):
+                return hidden
+
+    def _stated(self, hidden: NDArray[np.bool_]) -> Needs:
+        """State the requirements of a pattern."""
+        stated = state_requirements(
+            self._cells, self._sensitivity, hidden, singletons=self._settings.singletons
+        )
+        return Needs.of(stated, self._cells.n)
+
+    def _proofs(self, hidden: NDArray[np.bool_]) -> Witnesses:
+        """Return what earlier deviations prove of the requirements of a pattern."""
+        self._witnesses = Witnesses(self._stated(hidden), self._room, hidden, self._witnesses)
+        return self._witnesses
 
     def _require_all(self, witnesses: Witnesses) -> None:
         """Raise if a requirement has no proof though all that may be hidden was tried."""
@@ -206,7 +254,8 @@ class _Search:
             return more
         found = sensitive_sums(self._cells, self._rules, hidden, weights=self._weights)
         equations = self._cells.equations
-        secret = np.minimum(equations, 0) @ hidden.astype(np.float64) < 0  # the total is hidden
+        totals = equations.multiply(equations < 0)
+        secret = totals @ hidden.astype(np.float64) < 0
         filled = self._cells.value != 0
         for together in found:
             chosen = np.zeros(len(hidden))
@@ -224,12 +273,3 @@ class _Search:
             if not more[others].any():
                 more[others[np.argmin(self._cost[others])]] = True
         return more
-
-    def _state(self, hidden: NDArray[np.bool_]) -> bool:
-        """State the requirements of a pattern; say whether any of them has no proof yet."""
-        stated = state_requirements(
-            self._cells, self._sensitivity, hidden, singletons=self._settings.singletons
-        )
-        needs = Needs.of(stated, self._cells.n)
-        self._witnesses = Witnesses(needs, self._room, earlier=self._witnesses)
-        return len(self._witnesses.open) > 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from halfmask.crosstabs._program import TOLERANCE, Room
 
@@ -64,6 +64,17 @@ class Needs:
             known=known,
         )
 
+    @classmethod
+    def joined(cls, one: Needs, other: Needs) -> Needs:
+        """Return the entries of both."""
+        return cls(
+            cell=np.concatenate([one.cell, other.cell]),
+            amount=np.concatenate([one.amount, other.amount]),
+            requirement=np.concatenate([one.requirement, other.requirement]),
+            attacker=np.concatenate([one.attacker, other.attacker + one.known.shape[0]]),
+            known=csr_array(vstack([one.known, other.known])),
+        )
+
     def fixed(self, entry: int) -> NDArray[np.int64]:
         """Return the cells that the attacker of an entry knows."""
         at = self.attacker[entry]
@@ -85,7 +96,13 @@ class Witnesses:
     No deviation is kept that proves nothing new.
     """
 
-    def __init__(self, needs: Needs, room: Room, earlier: Witnesses | None = None) -> None:
+    def __init__(
+        self,
+        needs: Needs,
+        room: Room,
+        hidden: NDArray[np.bool_],
+        earlier: Witnesses | None = None,
+    ) -> None:
         self.needs = needs
         self.proof = np.full(len(needs.cell), -1)
         self._room = room
@@ -93,7 +110,8 @@ class Witnesses:
         self._users: dict[int, list[int]] = defaultdict(list)
         self._dead: set[int] = set()
         for cells, moved in earlier.kept() if earlier is not None else ():
-            self.add(cells, moved)
+            if hidden[cells].all():
+                self.add(cells, moved)
 
     @property
     def open(self) -> NDArray[np.int64]:

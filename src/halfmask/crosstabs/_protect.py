@@ -45,13 +45,6 @@ def protect_cells(
     """Protect the cells of each measure as the policy asks, and audit what is hidden.
 
     Counts come first: where a published count is 0, everybody knows that a sum is 0.
-
-    Raises
-    ------
-    PolicyError
-        If rules and cells that must be published contradict each other.
-    GuaranteeNotMetError
-        If everything would be hidden, or a requirement can't be met.
     """
     protection = policy.made_protection()
     _check_inputs(protection, inputs)

@@ -49,17 +49,10 @@ OWNER: Final = ".owner.html"
 
 @dataclass(frozen=True, kw_only=True, repr=False)  # its tables hold true values
 class TablesFacts:
-    """Tables of a release, and what only their owner may see.
-
-    Attributes
-    ----------
-    tables
-        Each table, with its true and its published values.
-    given
-        The table that they were made of, for the verifier.
-    """
+    """Tables of a release with true and published values, and the table that they are made of."""
 
     tables: tuple[ReleasedTable, ...]
+    #: For the verifier, which tabulates it again.
     given: object
 
     def frame(self, number: int = 0) -> pl.DataFrame:

@@ -23,6 +23,7 @@ from halfmask.cli._console import (
     show_traceback,
     use_careful_streams,
 )
+from halfmask.cli._crosstab import crosstab
 from halfmask.cli._decode import decode, reverse
 from halfmask.cli._describe import describe
 from halfmask.cli._encode import encode
@@ -72,6 +73,7 @@ COMMANDS = (
     describe,
     explore,
     protect,
+    crosstab,
     synthesize,
     query,
     verify,

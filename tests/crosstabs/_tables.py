@@ -24,6 +24,7 @@ def cells_of(
     *,
     dimensions=None,
     contributors=None,
+    shape=None,
     measure="turnover",
     tables=None,
     zeros=True,
@@ -33,16 +34,19 @@ def cells_of(
     `values` is an n-way array over the leaves of each dimension (flat ones if none are given).
 
     `contributors` has a list of contributions in each place: numbers (each of an owner of its
-    own), pairs (owner, number) or triples (owner, number, sampling weight); `values` may then be
-    left out. With `measure=None` the values are counts, and each person is an owner. Sums without
-    contributors have none.
+    own), pairs (owner, number) or triples (owner, number, sampling weight). Without `values`, give
+    `shape` or `dimensions`, and values are the weighted sums. With `measure=None` the values are
+    counts, and each person is an owner. Sums without contributors have none.
 
     `tables` names the dimensions of each table by its name; without it, one table "t" has all.
     `zeros=False` leaves cells that nobody is in out.
     """
     if contributors is None and measure is None:
         contributors = _nested(values, lambda count: [1.0] * int(count))
-    shape = _shape(values, dimensions)
+    if values is not None:
+        shape = np.shape(values)
+    elif dimensions:
+        shape = tuple(len(each.leaves) for each in dimensions)
     lists = None if contributors is None else _lists(contributors, shape)
     inner = np.array(values, dtype=float) if values is not None else _sums(lists)
     dimensions = dimensions or flat_dimensions(shape)
@@ -133,30 +137,25 @@ def _nested(values, function):
     return function(values)
 
 
-def _shape(values, dimensions):
-    if values is not None:
-        return np.shape(values)
-    if dimensions:
-        return tuple(len(each.leaves) for each in dimensions)
-    raise ValueError("give values or dimensions, so that the depth of contributors is known")
-
-
 def _lists(contributors, shape):
     """Return an array of lists of triples; contributions without an owner have one of their own."""
     lists = np.empty(shape, dtype=object)
-    fresh = iter(range(10**6, 10**9))
+    fresh, numbers = iter(range(10**6, 10**9)), {}
     for where in np.ndindex(shape):
         of = contributors
         for axis in where:
             of = of[axis]
-        lists[where] = [_triple(each, fresh) for each in of]
+        lists[where] = [_triple(each, fresh, numbers) for each in of]
     return lists
 
 
-def _triple(given, fresh):
+def _triple(given, fresh, numbers):
     if not isinstance(given, tuple):
         return (next(fresh), float(given), 1.0)
-    return (given[0], float(given[1]), float(given[2]) if len(given) > 2 else 1.0)
+    owner, number, weight = (*given, 1.0)[:3]
+    if not isinstance(owner, int):
+        owner = numbers.setdefault(owner, 10**5 + len(numbers))
+    return (owner, float(number), float(weight))
 
 
 def _sums(lists):

@@ -20,7 +20,7 @@ def test_a_small_table_has_all_totals_and_equations():
 
 
 def test_contributions_of_one_owner_are_one():
-    cells = cells_of([[0, 0]], contributors=[[[(7, 5), (8, 2)], [(7, 4), (9, 1)]]], dimensions=None)
+    cells = cells_of(shape=(1, 2), contributors=[[[(7, 5), (8, 2)], [(7, 4), (9, 1)]]])
     owners, total = cells.contributors, at(cells)
     assert owners.count[total] == 3
     assert owners.rows[total] == 4

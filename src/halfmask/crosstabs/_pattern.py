@@ -142,6 +142,8 @@ class Published:
     pattern, audit
         How hidden cells were found, and what can be computed of them; ``None`` if none are hidden
         by the protection.
+    requirements
+        How many intervals of hidden cells were required of the audit.
     """
 
     cells: Cells
@@ -150,3 +152,4 @@ class Published:
     sensitivity: Sensitivity | None = None
     pattern: Pattern | None = None
     audit: Audit | None = None
+    requirements: int = 0

@@ -442,8 +442,7 @@ def _check_faults(faults: Mapping[tuple[str, str], int], policy: TablesPolicy) -
 _FAULTS: Final = {
     "missing": (
         "missing cells",
-        "Fill them or leave these rows out. In a dimension they can be a code of their own: "
-        + "name it by missing under [dimensions] in the policy.",
+        "Fill them, or leave these rows out. In a dimension, missing names a code for them.",
     ),
     "infinite": ("infinite numbers", "A sum needs finite numbers."),
     "negative": (

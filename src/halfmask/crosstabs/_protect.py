@@ -49,7 +49,7 @@ def protect_cells(
     Counts come first: where a published count is 0, everybody knows that a sum is 0.
     """
     protection = policy.made_protection()
-    _check_inputs(protection, inputs)
+    check_inputs(protection, inputs)
     knowledge = apply_earlier(cells, policy)
     rules = policy.made_rules()
     check_rules([each for each in cells if _is_asked(each, policy, rules)], rules)
@@ -87,7 +87,7 @@ def _is_asked(cells: Cells, policy: TablesPolicy, rules: Sequence[Rule]) -> bool
     return policy.ready is not None or bool(names & set(cells.tables))
 
 
-def _check_inputs(protection: Protection, inputs: Inputs) -> None:
+def check_inputs(protection: Protection, inputs: Inputs) -> None:
     """Refuse inputs that the protection doesn't use: who gives them expects something of them."""
     used = {
         "key": isinstance(protection, TableRounding | SmallCounts | CellKey),

@@ -11,6 +11,7 @@ import numpy as np
 from halfmask.claims import Claim
 from halfmask.claims.crosstab_manifest import (
     ADDITIVE,
+    CELL_KEY,
     DEVIATIONS,
     EARLIER_TABLES,
     HIDDEN_INTERVALS,
@@ -50,6 +51,10 @@ def tables_claims(published: Sequence[Published], policy: TablesPolicy) -> Itera
     elif isinstance(protection, SmallCounts):
         yield _claim(ADDITIVE, evidence=_holding(published))
         yield _claim(MINIMUM_COUNT, {"n": protection.base})
+    elif isinstance(protection, CellKey):
+        yield from _cell_key_claims(protection)
+    elif isinstance(protection, PrivateCounts):
+        yield _claim(ADDITIVE, evidence=_holding(published))
 
 
 def _claim(
@@ -127,6 +132,22 @@ def _rounding_claims(published: Sequence[Published], settings: TableRounding) ->
         yield _claim(ADDITIVE, evidence=_holding(published))
 
 
+def _cell_key_claims(settings: CellKey) -> Iterator[Claim]:
+    from halfmask.crosstabs._cell_key import transition_table  # noqa: PLC0415 # rare
+
+    table: list[Json] = [list(row) for row in transition_table(settings).tolist()]
+    yield Claim(
+        model=CELL_KEY,
+        parameters={"max_deviation": settings.max_deviation, "variance": settings.variance},
+        about={},
+        basis="accounted",
+        evidence={"transitions": table},
+    )
+    yield _claim(DEVIATIONS, {"at_most": float(settings.max_deviation)})
+    if settings.least_count > 1:
+        yield _claim(MINIMUM_COUNT, {"n": settings.least_count})
+
+
 def _holding(published: Sequence[Published]) -> dict[str, Json]:
     """Return how many equations have no hidden cell: those can be added up again."""
     whole = 0
@@ -167,6 +188,10 @@ def _rounded_down(width: float) -> float:
 def tables_weaknesses(policy: TablesPolicy) -> list[str]:
     """Name what a release of tables doesn't protect from."""
     protection = policy.made_protection()
+    if isinstance(protection, PrivateCounts):
+        from halfmask.crosstabs._private_counts import private_weaknesses  # noqa: PLC0415 # dp
+
+        return private_weaknesses(policy)
     return [
         *_OF_METHOD[type(protection)].splitlines(),
         *(_ZEROS if isinstance(protection, Suppression) and policy.zeros == "published" else ()),
@@ -212,5 +237,4 @@ zeros-ambiguous: a published 0 can be a small count.""",
     CellKey: """\
 not-additive: parts don't add up to their totals; the differences tell something of the noise.
 averaging: many cells that hold nearly the same people reduce the noise.""",
-    PrivateCounts: "noise-only: small counts are mostly noise.",
 }

@@ -24,13 +24,14 @@ from halfmask.crosstabs._claims import tables_claims, tables_weaknesses
 from halfmask.crosstabs._hierarchies import columns_of
 from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._protect import check_asked, protect_cells, record_key_of
+from halfmask.crosstabs._protections import PrivateCounts
 from halfmask.crosstabs._released import ReleasedTable, released_tables
 from halfmask.crosstabs._report import owner_page, page_blocks
 from halfmask.crosstabs._tabulate import open_rows
 from halfmask.crosstabs._writing import file_names, write_tables
 from halfmask.data import Source, atomic_file, frame_given
 from halfmask.data.io.formats import is_object_address
-from halfmask.release import Release, ReleaseKind, RowFiles
+from halfmask.release import Release, ReleaseKind, RowFiles, TextBlock
 from halfmask.verifier.checks import VerifyInputs
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class TablesFacts:
     tables: tuple[ReleasedTable, ...]
     #: For the verifier, which tabulates it again.
     given: object
+    #: How exact tables with noise are.
+    noise: tuple[str, ...] = ()
 
     def frame(self, number: int = 0) -> pl.DataFrame:
         """Return the long table of a number, as it is released."""
@@ -65,15 +68,22 @@ class TablesFacts:
 def make(table: object, policy: TablesPolicy, inputs: Inputs) -> Release[TablesFacts]:
     """Tabulate, protect and audit all tables of a policy."""
     check_asked(policy, inputs)
+    if isinstance(policy.made_protection(), PrivateCounts):
+        return _made_private(table, policy, inputs)
     whole = policy.with_counts()
     given = table if policy.ready is not None else open_rows(table, _codes(policy))
-    record_key = record_key_of(policy, inputs)
+    record_key, record = record_key_of(policy, inputs), None
+    if record_key is not None and isinstance(given, Source):
+        from halfmask.crosstabs._cell_key import check_records  # noqa: PLC0415 # rare
+
+        record = policy.made_protection().record  # type: ignore[attr-defined] # of cell keys
+        check_records(given.read(columns=[record])[record])
     cells = open_cells(
         given,
         whole,
         engine=inputs.engine,
         progress=inputs.progress,
-        record=None if record_key is None else policy.made_protection().record,
+        record=record,
         record_key=record_key,
     )
     published = protect_cells(cells, policy, inputs)
@@ -88,6 +98,28 @@ def make(table: object, policy: TablesPolicy, inputs: Inputs) -> Release[TablesF
             "out": sum(len(each.cells) for each in tables),
             "hidden": sum(int(each.hidden.sum()) for each in tables),
         },
+        facts=facts,
+        source=facts,
+        copies=len(tables),
+        original=frame_given(table),
+    )
+
+
+def _made_private(table: object, policy: TablesPolicy, inputs: Inputs) -> Release[TablesFacts]:
+    """Make tables of counts under differential privacy: no true count is kept or stated."""
+    from halfmask.crosstabs._private_counts import make_private  # noqa: PLC0415 # loads room dp
+
+    made = make_private(table, policy, inputs)
+    tables = released_tables((made.published,), policy)
+    _check_columns(tables)
+    facts = TablesFacts(
+        tables=tables, given=None, noise=tuple(each.sentence() for each in made.noise)
+    )
+    return Release(
+        kind=KIND,
+        policy=policy,
+        claims=(made.claim(), *tables_claims((made.published,), policy)),
+        rows={"out": sum(len(each.cells) for each in tables), "hidden": 0},
         facts=facts,
         source=facts,
         copies=len(tables),
@@ -224,7 +256,11 @@ def _stated(dimension: Dimension, policy: TablesPolicy) -> StatedDimension:
 
 def blocks(release: Release[TablesFacts]) -> list[AnyBlock]:
     """Return the tables, with the attacker's interval of each hidden cell."""
-    return list(page_blocks(release.facts.tables, release.policy.made_protection()))
+    noise = release.facts.noise
+    return [
+        *page_blocks(release.facts.tables, release.policy.made_protection()),
+        *([TextBlock("How exact the tables are", noise)] if noise else []),
+    ]
 
 
 def shown(release: Release[TablesFacts]) -> ShownTable:

@@ -130,7 +130,7 @@ def unit_of(policy: TablesPolicy) -> PrivacyUnit:
     if policy.owner is None:
         if settings.person_rows > 1:
             raise PolicyError(
-                "has person_rows and no owner.",
+                "The policy has person_rows and no owner.",
                 hint="Name the column of persons by the key owner, or leave person_rows out: "
                 "without an owner each row is a person.",
             )
@@ -154,13 +154,13 @@ def check_declared(policy: TablesPolicy) -> None:
     ]
     if bare:
         raise PolicyError(
-            f"declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: read off the "
-            "data, they would show who is there.",
+            f"The policy declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: read off "
+            "the data, they would show who is there.",
             hint=f'Write [dimensions.{bare[0]}] with codes = ["...", "..."], or a hierarchy file.',
         )
     if policy.weight is not None:
         raise PolicyError(
-            "has a weight, and counts under differential privacy.",
+            "The policy has a weight, and counts under differential privacy.",
             hint="Leave the weight out: one person's weight can change a count by any amount.",
         )
 

@@ -39,9 +39,11 @@ _OWNER: Final = (
 )
 
 
-def page_blocks(tables: Sequence[ReleasedTable], protection: Protection) -> Iterator[AnyBlock]:
+def page_blocks(
+    tables: Sequence[ReleasedTable], protection: Protection, noise: Sequence[str] = ()
+) -> Iterator[AnyBlock]:
     """Yield what the released page shows: each table, and how many of its cells are hidden."""
-    yield TextBlock("How cells are protected", list(_how(tables, protection)))
+    yield TextBlock("How cells are protected", [*_how(tables, protection), *noise])
     if isinstance(protection, Suppression):
         yield TableBlock(
             "Cells",

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from halfmask.claims.claim import Json
     from halfmask.crosstabs._dimension import Dimension
     from halfmask.crosstabs._policy import TablesPolicy
-    from halfmask.dp.accounting import MechanismEvent
     from halfmask.release import Inputs, WriteJob
     from halfmask.release.page import AnyBlock
     from halfmask.release.release import ShownTable
@@ -96,26 +95,9 @@ def _private_facts(
     table: object, policy: TablesPolicy, inputs: Inputs
 ) -> tuple[TablesFacts, tuple[Claim, ...]]:
     """Draw counts under differential privacy; the ledger is charged before."""
-    from halfmask.crosstabs._private_counts import (  # noqa: PLC0415 # the room dp, half a second
-        private_counts,
-        rows_that_count,
-        unit_of,
-    )
+    from halfmask.crosstabs._private_counts import make_private  # noqa: PLC0415 # loads room dp
 
-    def book(events: Sequence[MechanismEvent]) -> None:
-        if inputs.ledger is not None:
-            inputs.ledger.charge(events, purpose=f"tables of counts {policy.sha256[:16]}")
-
-    rows = rows_that_count(table, policy, ledger=inputs.ledger)
-    (cells,) = open_cells(rows, policy, engine=inputs.engine, progress=inputs.progress)
-    inputs.progress("drawing noise")
-    private = private_counts(
-        cells,
-        policy.made_protection(),
-        unit_of(policy),
-        crossed={each.name: each.dimensions for each in policy.tables},
-        book=book,
-    )
+    private = make_private(table, policy, inputs)
     tables = released_tables((private.published,), policy)
     noise = tuple(each.sentence() for each in private.noise)
     claims = (private.claim(), additive_claim((private.published,)))

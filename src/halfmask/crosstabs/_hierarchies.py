@@ -135,7 +135,7 @@ def _declared(
         return read_tree(place, name=name, total=section.total)
     if section.codes:
         return flat_dimension(name, section.codes, total=section.total)
-    if section.levels and not totals_too:
+    if section.levels:
         return tree_dimension(name, paths, total=section.total)
     codes = {path[-1] for path in paths} - set(section.sums)
     if section.total in codes and not totals_too:

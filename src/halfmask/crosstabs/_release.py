@@ -165,9 +165,8 @@ def files(release: Release[TablesFacts], job: WriteJob) -> Iterator[RowFiles]:
     def evidence(_files: object) -> VerifyInputs:
         given = facts.given
         columns = [*_codes(policy), *_numbers(policy)]
-        return VerifyInputs(
-            originals=given.read(columns=columns) if isinstance(given, Source) else given,
-        )
+        originals = given.read(columns=columns) if isinstance(given, Source) else given
+        return VerifyInputs(originals=originals, earlier=earlier_folders(policy) or None)
 
     made = RowFiles(write=write, evidence=evidence)
     if facts.given is None:  # true counts would be a second release, without noise

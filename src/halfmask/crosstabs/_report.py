@@ -183,6 +183,8 @@ def _suppressed(published: Published) -> Iterator[AnyBlock]:
         rows.append(("proven", f"another pattern saves at most {percent(pattern.gap)} of the cost"))
     if pattern.stopped:
         rows.append(("stopped", "before its end; all requirements are met"))
+    if published.unlinked:
+        rows.append(("published before with another value", f"{published.unlinked:,} cells"))
     yield TableBlock("", (), rows)
     yield from _listed(published)
 

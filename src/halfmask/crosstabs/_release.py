@@ -198,6 +198,7 @@ def _stated(dimension: Dimension, policy: TablesPolicy) -> StatedDimension:
         codes=dimension.codes,
         sums=tuple(StatedSum(total=it.total, parts=it.parts) for it in dimension.sums),
         column=levels[-1] if levels and levels[-1] != dimension.name else None,
+        missing=None if section is None else section.missing,
     )
 
 

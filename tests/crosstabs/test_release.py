@@ -84,9 +84,9 @@ def test_a_receiver_checks_what_the_files_show(written):
 
 
 def test_the_files(written):
-    names = sorted(str(it.relative_to(written)) for it in written.rglob("*") if it.is_file())
+    names = {str(it.relative_to(written)) for it in written.rglob("*") if it.is_file()}
 
-    assert names == [
+    assert names == {
         "data/companies.csv",
         "data/turnover_by_region-crossed.csv",
         "data/turnover_by_region.csv",
@@ -94,7 +94,7 @@ def test_the_files(written):
         "data/turnover_by_region-counts.csv",
         "manifest.json",
         "report.html",
-    ] or len(names) == 7
+    }
 
 
 def test_no_hidden_value_and_no_reason_is_in_the_folder(written, release):
@@ -107,9 +107,7 @@ def test_no_hidden_value_and_no_reason_is_in_the_folder(written, release):
         )
         if secret and table.measure is not None
     }
-    cost = next(
-        it.published.pattern.cost for it in release.facts.tables if it.published.pattern
-    )
+    cost = next(it.published.pattern.cost for it in release.facts.tables if it.published.pattern)
 
     assert CANARY in hidden
     for path in written.rglob("*"):
@@ -158,7 +156,7 @@ def test_a_file_as_input_is_verified(tmp_path):
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("west,Total,80106.125,", "west,Total,80107.125,"), (",hidden", ",published")],
+    [("Total,Total,212025.875,", "Total,Total,212026.875,"), (",hidden", ",published")],
 )
 def test_a_changed_table_doesnt_verify(written, old, new):
     path = written / "data/turnover_by_region.csv"
@@ -172,7 +170,7 @@ def test_a_changed_table_doesnt_verify(written, old, new):
 def test_a_wider_interval_than_there_is_is_no_release(written):
     path = written / "manifest.json"
     stated = json.loads(path.read_text())
-    (claim,) = (it for it in stated["claims"] if it["model"] == "hidden-intervals")
+    (claim,) = (it for it in stated["claims"] if "least_share" in it["parameters"])
     claim["parameters"]["least_share"] = claim["evidence"]["narrowest"] = 1.5
     path.write_text(json.dumps(stated))
 
@@ -190,9 +188,7 @@ def test_an_interrupt_leaves_nothing(release, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_table_that_doesnt_verify_leaves_nothing(release, tmp_path, monkeypatch):
-    monkeypatch.setattr(release.facts.tables[0].published.cells, "value", None, raising=False) \
-        if False else None
+def test_a_table_that_doesnt_verify_leaves_nothing(tmp_path):
     other = FIRMS.with_columns(pl.col("turnover") + 1)
     changed = hm.protect(FIRMS, policy())
     object.__setattr__(changed.facts, "given", other)
@@ -219,7 +215,10 @@ def test_progress_says_what_is_done(tmp_path):
         ('method = "rounding"\nbase = 5.0\nway = "random"', {"key": bytes(32)}),
         ('method = "rounding"\nbase = 5.0\nway = "conventional"', {}),
         ('method = "small-counts"\nbase = 3', {"key": bytes(32)}),
-        ('method = "cell-key"\nmax_deviation = 3\nvariance = 1.5\nrecord = "company"', {"key": bytes(32)}),
+        (
+            'method = "cell-key"\nmax_deviation = 3\nvariance = 1.5\nrecord = "company"',
+            {"key": bytes(32)},
+        ),
         ('method = "differential-privacy"\nepsilon = 1.0', {}),
     ],
 )
@@ -238,5 +237,7 @@ def test_other_protections_are_verified(protection, given, tmp_path):
     )
     hm.protect(FIRMS, asked, **given).write(tmp_path / "out")
 
-    found = hm.verify(tmp_path / "out", **({"originals": FIRMS} if "diff" not in protection else {}))
+    found = hm.verify(
+        tmp_path / "out", **({"originals": FIRMS} if "diff" not in protection else {})
+    )
     assert found.holds, found.sentences()

@@ -1,8 +1,9 @@
-"""Releases of tables on disk: written, verified, refused when changed, and without hidden values."""
+"""Releases of tables on disk: verified, refused when changed, and without hidden values."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 
 import polars as pl
@@ -57,10 +58,17 @@ def release():
     return hm.protect(FIRMS, policy())
 
 
+@pytest.fixture(scope="module")
+def once(release, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables") / "out"
+    release.write(folder)
+    return folder
+
+
 @pytest.fixture
-def written(release, tmp_path):
-    release.write(tmp_path / "out")
-    return tmp_path / "out"
+def written(once, tmp_path):
+    """Return a copy of the release, which a test may change."""
+    return shutil.copytree(once, tmp_path / "out")
 
 
 def test_it_is_verified_on_disk(written):
@@ -120,8 +128,8 @@ def test_no_hidden_value_and_no_reason_is_in_the_folder(written, release):
     assert "p-percent" not in report.partition("<h2>Weaknesses")[2]
 
 
-def test_the_owners_page_is_beside_it_for_the_owner_alone(written):
-    page = written.with_name("out.owner.html")
+def test_the_owners_page_is_beside_it_for_the_owner_alone(once):
+    page = once.with_name("out.owner.html")
 
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert "70707.25" in page.read_text()
@@ -140,6 +148,7 @@ def test_the_same_table_is_the_same_release(written, tmp_path):
     assert content(tmp_path / "again") == content(written)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["parquet", "excel"])
 def test_other_formats_are_verified(form, tmp_path):
     hm.protect(FIRMS, policy(form)).write(tmp_path / "out")
@@ -147,6 +156,7 @@ def test_other_formats_are_verified(form, tmp_path):
     assert hm.verify(tmp_path / "out", originals=FIRMS).holds
 
 
+@pytest.mark.slow
 def test_a_file_as_input_is_verified(tmp_path):
     FIRMS.write_csv(tmp_path / "firms.csv")
     hm.protect(tmp_path / "firms.csv", policy()).write(tmp_path / "out")
@@ -178,7 +188,7 @@ def test_a_wider_interval_than_there_is_is_no_release(written):
 
 
 def test_an_interrupt_leaves_nothing(release, tmp_path):
-    def interrupt(stage, share=None):
+    def interrupt(stage, _share=None):
         if stage == "verifying on disk":
             raise KeyboardInterrupt
 
@@ -200,8 +210,8 @@ def test_a_table_that_doesnt_verify_leaves_nothing(tmp_path):
 
 def test_progress_says_what_is_done(tmp_path):
     stages = []
-    hm.protect(FIRMS, policy(), progress=lambda stage, share=None: stages.append(stage)).write(
-        tmp_path / "out", progress=lambda stage, share=None: stages.append(stage)
+    hm.protect(FIRMS, policy(), progress=lambda stage, _share=None: stages.append(stage)).write(
+        tmp_path / "out", progress=lambda stage, _share=None: stages.append(stage)
     )
 
     assert "protecting sums of 'turnover'" in stages

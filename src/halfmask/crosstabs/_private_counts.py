@@ -22,9 +22,6 @@ from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._pattern import Published
 from halfmask.crosstabs._tabulate import open_rows
 from halfmask.dp.ledger import (
-    NOISE_UNSEEN,
-    OTHER_RELEASES,
-    ROWS_NOT_PERSONS,
     PrivacyUnit,
     rows_of_units,
 )
@@ -128,16 +125,6 @@ class PrivateCells:
             basis="accounted",
             evidence={"events": events},
         )
-
-
-def private_weaknesses(policy: TablesPolicy) -> list[str]:
-    """Name what the claim doesn't cover."""
-    return [
-        NOISE_UNSEEN,
-        "codes-unseen: no file can show that codes were declared without seeing the data.",
-        OTHER_RELEASES,
-        *([ROWS_NOT_PERSONS] if policy.owner is None else []),
-    ]
 
 
 def unit_of(policy: TablesPolicy) -> PrivacyUnit:

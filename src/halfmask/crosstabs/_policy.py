@@ -102,7 +102,7 @@ class CrosstabOutput(Section):
 
 
 class TablesPolicy(WrittenPolicy):
-    """Which tables of counts and sums are made of microdata, and how they are protected.
+    """Which tables of counts and sums are made, and how they are protected.
 
     All tables are protected together: a cell that stands in several of them is one cell.
 

@@ -21,14 +21,17 @@ from halfmask.claims.crosstab_manifest import (
 )
 from halfmask.claims.manifest import TABLES, manifest_path
 from halfmask.crosstabs._claims import tables_claims, tables_weaknesses
-from halfmask.crosstabs._opening import evidence_of, open_cells
-from halfmask.crosstabs._protect import protect_cells
+from halfmask.crosstabs._hierarchies import columns_of
+from halfmask.crosstabs._opening import open_cells
+from halfmask.crosstabs._protect import protect_cells, record_key_of
 from halfmask.crosstabs._released import ReleasedTable, released_tables
 from halfmask.crosstabs._report import owner_page, page_blocks
+from halfmask.crosstabs._tabulate import open_rows
 from halfmask.crosstabs._writing import file_names, write_tables
-from halfmask.data import atomic_file, frame_given
+from halfmask.data import Source, atomic_file, frame_given
 from halfmask.data.io.formats import is_object_address
 from halfmask.release import Release, ReleaseKind, RowFiles
+from halfmask.verifier.checks import VerifyInputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
     from halfmask.release import Inputs, WriteJob
     from halfmask.release.page import AnyBlock
     from halfmask.release.release import ShownTable
-    from halfmask.verifier import VerifyInputs
 
 #: What follows the name of a release in that of its owner's page.
 OWNER: Final = ".owner.html"
@@ -49,17 +51,10 @@ OWNER: Final = ".owner.html"
 
 @dataclass(frozen=True, kw_only=True, repr=False)  # its tables hold true values
 class TablesFacts:
-    """Tables of a release, and what only their owner may see.
-
-    Attributes
-    ----------
-    tables
-        Each table, with its true and its published values.
-    given
-        The table that they were made of, for the verifier.
-    """
+    """Tables of a release with true and published values, and the table that they are made of."""
 
     tables: tuple[ReleasedTable, ...]
+    #: For the verifier, which tabulates it again.
     given: object
 
     def frame(self, number: int = 0) -> pl.DataFrame:
@@ -70,11 +65,20 @@ class TablesFacts:
 def make(table: object, policy: TablesPolicy, inputs: Inputs) -> Release[TablesFacts]:
     """Tabulate, protect and audit all tables of a policy."""
     whole = policy.with_counts()
-    cells = open_cells(table, whole, inputs=inputs)
+    given = table if policy.ready is not None else open_rows(table, _codes(policy))
+    record_key = record_key_of(policy, inputs)
+    cells = open_cells(
+        given,
+        whole,
+        engine=inputs.engine,
+        progress=inputs.progress,
+        record=None if record_key is None else policy.made_protection().record,
+        record_key=record_key,
+    )
     published = protect_cells(cells, policy, inputs)
     tables = released_tables(published, whole)
     _check_columns(tables)
-    facts = TablesFacts(tables=tables, given=table)
+    facts = TablesFacts(tables=tables, given=given)
     return Release(
         kind=KIND,
         policy=policy,
@@ -88,6 +92,18 @@ def make(table: object, policy: TablesPolicy, inputs: Inputs) -> Release[TablesF
         copies=len(tables),
         original=frame_given(table),
     )
+
+
+def _codes(policy: TablesPolicy) -> list[str]:
+    """Return the columns of microdata that codes are read from."""
+    names = dict.fromkeys(name for table in policy.tables for name in table.dimensions)
+    return list(dict.fromkeys(each for name in names for each in columns_of(policy, name)))
+
+
+def _numbers(policy: TablesPolicy) -> list[str]:
+    """Return the other columns of microdata that tables are made of."""
+    others = [policy.owner, policy.weight, *(each.value for each in policy.tables)]
+    return list({each: None for each in others if each is not None and each not in _codes(policy)})
 
 
 def _check_columns(tables: Sequence[ReleasedTable]) -> None:
@@ -111,7 +127,11 @@ def files(release: Release[TablesFacts], job: WriteJob) -> Iterator[RowFiles]:
         return list(write_tables(facts.tables, policy.output, folder))
 
     def evidence(_files: object) -> VerifyInputs:
-        return evidence_of(facts.given, policy)
+        given = facts.given
+        columns = [*_codes(policy), *_numbers(policy)]
+        return VerifyInputs(
+            originals=given.read(columns=columns) if isinstance(given, Source) else given,
+        )
 
     page = owner_page(facts.tables, policy.made_protection())
     with atomic_file(owner_path(job.out), overwrite=True) as file:

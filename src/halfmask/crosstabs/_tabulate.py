@@ -119,7 +119,7 @@ def tabulate(
     32 bits count, or fractions of 1.
     """
     plan = _planned(policy, record, record_key)
-    source = open_rows(table, plan)
+    source = open_rows(table, [name for columns in plan.columns for name in columns])
     _check_types(source, plan)
     found = fold_table(
         # One worker: polars uses all processors, and more would hold more batches.
@@ -175,7 +175,7 @@ def _largest_sets(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...
     )
 
 
-def open_rows(table: object, plan: _Plan) -> Source:
+def open_rows(table: object, codes: Sequence[str]) -> Source:
     """Open microdata; codes in files of text are read as they are written."""
     if not isinstance(table, str) and not hasattr(table, "__fspath__"):
         return open_table(table)
@@ -183,8 +183,7 @@ def open_rows(table: object, plan: _Plan) -> Source:
     form = None if is_object_address(name) else form_of_name(name)
     if name != "-" and (form is None or form.format not in TEXT_FORMATS):
         return open_table(table)
-    texts = {name: "string" for columns in plan.columns for name in columns}
-    return open_table(table, options=ReadOptions(dtypes=texts))
+    return open_table(table, options=ReadOptions(dtypes=dict.fromkeys(codes, "string")))
 
 
 def _check_types(source: Source, plan: _Plan) -> None:
@@ -443,8 +442,7 @@ def _check_faults(faults: Mapping[tuple[str, str], int], policy: TablesPolicy) -
 _FAULTS: Final = {
     "missing": (
         "missing cells",
-        "Fill them or leave these rows out. In a dimension they can be a code of their own: "
-        + "name it by missing under [dimensions] in the policy.",
+        "Fill them, or leave these rows out. In a dimension, missing names a code for them.",
     ),
     "infinite": ("infinite numbers", "A sum needs finite numbers."),
     "negative": (

@@ -23,7 +23,7 @@ from halfmask.claims.manifest import TABLES, manifest_path
 from halfmask.crosstabs._claims import tables_claims, tables_weaknesses
 from halfmask.crosstabs._hierarchies import columns_of
 from halfmask.crosstabs._opening import open_cells
-from halfmask.crosstabs._protect import protect_cells, record_key_of
+from halfmask.crosstabs._protect import check_asked, protect_cells, record_key_of
 from halfmask.crosstabs._released import ReleasedTable, released_tables
 from halfmask.crosstabs._report import owner_page, page_blocks
 from halfmask.crosstabs._tabulate import open_rows
@@ -64,6 +64,7 @@ class TablesFacts:
 
 def make(table: object, policy: TablesPolicy, inputs: Inputs) -> Release[TablesFacts]:
     """Tabulate, protect and audit all tables of a policy."""
+    check_asked(policy, inputs)
     whole = policy.with_counts()
     given = table if policy.ready is not None else open_rows(table, _codes(policy))
     record_key = record_key_of(policy, inputs)

@@ -227,5 +227,4 @@ def _is_new(
             np.array_equal(own, parts[starts[other] : starts[other + 1]]) for other in earlier
         )
         earlier.append(number)
-    return is_new        The sum of the keys of the records in each cell, modulo 1 and in parts of 2**-32; ``None``
-        unless cell keys protect the counts; 
+    return is_new

@@ -192,7 +192,9 @@ def quiet_solver(model: Any) -> Any:  # noqa: ANN401 # of an optional library
     """Return a solver of a model that says nothing and takes the same way in every run."""
     import highspy  # noqa: PLC0415 # an optional library
 
-    solver = highspy.Highs()
+    # Its own __init__ enables callbacks, which prints a banner before output can be turned off.
+    solver = highspy.Highs.__new__(highspy.Highs)
+    super(highspy.Highs, solver).__init__()
     for option, value in (
         ("output_flag", False),
         ("threads", 1),

@@ -254,8 +254,7 @@ class _Search:
             return more
         found = sensitive_sums(self._cells, self._rules, hidden, weights=self._weights)
         equations = self._cells.equations
-        totals = equations.multiply(equations < 0)
-        secret = totals @ hidden.astype(np.float64) < 0
+        secret = equations.minimum(0) @ hidden.astype(np.float64) < 0  # the total is hidden
         filled = self._cells.value != 0
         for together in found:
             chosen = np.zeros(len(hidden))

@@ -10,9 +10,9 @@ import numpy as np
 from halfmask._errors import GuaranteeNotMetError, ParameterError
 from halfmask._progress import silent
 from halfmask.crosstabs._audit import prove
-from halfmask.crosstabs._grow import clean, grow
+from halfmask.crosstabs._grow import Conditions, clean, grow
 from halfmask.crosstabs._optimal import least_cost
-from halfmask.crosstabs._pattern import Pattern
+from halfmask.crosstabs._pattern import Pattern, Requirements
 from halfmask.crosstabs._program import Deviations, Room
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
 from halfmask.crosstabs._witnesses import Needs, Witnesses
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _PROVEN: Final = 450
 #: From how many cells on counts are protected by elimination where the search is chosen by size.
 _ELIMINATED: Final = 20_000
+#: How often cells are published again: owners learn other things from each pattern.
+_CLEANINGS: Final = 4
 
 
 def suppress(
@@ -143,7 +145,9 @@ class _Search:
         self._start = sensitivity.is_sensitive | knowledge.must_hide
         self._stays = knowledge.must_stay & ~self._start
         self._priced = np.where(self._stays, np.inf, self._cost)
-        self._forced = np.zeros(cells.n, dtype=bool)  # for sums of hidden cells
+        self._asked = np.zeros(cells.n)  # how far cells must move for sums of hidden cells
+        self._required: dict[tuple[int, tuple[int, ...]], tuple[float, float]] = {}
+        self._conditions = Conditions()
         self._witnesses: Witnesses | None = None
         self._program = Deviations(cells.equations, self._room, np.flatnonzero(~self._stays))
 
@@ -153,27 +157,32 @@ class _Search:
         if search == "elimination":
             yield self._pattern(self._grown(self._eliminated(), tried=True), search)
             return
+        always = self._stated(self._start)
         hidden = self._grown(self._start, tried=False)
         yield self._pattern(hidden, search)
-        hidden = self._grown(self._cleaned(hidden), tried=True)
-        yield self._pattern(hidden, search)
+        for _ in range(_CLEANINGS):
+            cleaned = self._cleaned(hidden)
+            hidden = self._grown(cleaned, tried=True)
+            yield self._pattern(hidden, search)
+            if (hidden == cleaned).all():
+                break
         if search == "optimal":
-            yield from self._optimal(hidden)
+            yield from self._optimal(hidden, always)
 
-    def _optimal(self, hidden: NDArray[np.bool_]) -> Iterator[Pattern]:
+    def _optimal(self, hidden: NDArray[np.bool_], needs: Needs) -> Iterator[Pattern]:
         """Yield patterns with what is proven of the least cost.
 
         The proof is for requirements that hold whatever is hidden. A second search adds those that
         its pattern brings about, and the cells that sums of hidden cells need.
         """
-        needs, proven = self._stated(self._start), 0.0
+        proven = 0.0
         for search in range(2):
-            best = hidden
+            best, start = hidden, self._start | (search > 0) * (self._asked > 0)
             for found, bound in least_cost(
                 self._program,
                 needs,
                 self._priced,
-                self._start | self._forced,
+                start,
                 hidden,
                 rounds=self._settings.rounds,
                 progress=self._progress,
@@ -186,7 +195,7 @@ class _Search:
             yield self._pattern(hidden, "optimal", bound=proven)
             if (found == best).all():
                 return
-            needs = Needs.joined(needs, self._stated(found))
+            needs = self._stated(found)
 
     def _pattern(
         self, hidden: NDArray[np.bool_], search: str, bound: float | None = None
@@ -203,9 +212,15 @@ class _Search:
     def _cleaned(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Publish cells again that the requirements as stated for a pattern don't take."""
         program = Deviations(self._cells.equations, self._room, np.flatnonzero(hidden))
-        kept = self._start | self._forced
         return clean(
-            program, self._proofs(hidden), self._cost, hidden, kept, progress=self._progress
+            program,
+            self._proofs(hidden),
+            self._cost,
+            hidden,
+            self._start,
+            conditions=self._conditions,
+            allows=lambda pattern: not self._sums(pattern),
+            progress=self._progress,
         )
 
     def _grown(self, hidden: NDArray[np.bool_], *, tried: bool) -> NDArray[np.bool_]:
@@ -217,18 +232,36 @@ class _Search:
             hidden = grow(self._program, witnesses, self._priced, hidden, progress=self._progress)
             self._require_all(witnesses)
             more = self._more_for_sums(hidden)
-            self._forced |= more
             hidden, tried = hidden | more, True
             witnesses = self._proofs(hidden)
             if not more.any() and not len(witnesses.open):
                 return hidden
 
     def _stated(self, hidden: NDArray[np.bool_]) -> Needs:
-        """State the requirements of a pattern."""
+        """State the requirements of a pattern, and what sums of hidden cells ask for.
+
+        What an earlier pattern asked for stays: a search that forgets goes round in circles.
+        """
         stated = state_requirements(
             self._cells, self._sensitivity, hidden, singletons=self._settings.singletons
         )
-        return Needs.of(stated, self._cells.n)
+        for cell, below, above, known in zip(
+            stated.cell.tolist(), stated.below, stated.above, stated.known, strict=True
+        ):
+            self._required[cell, known] = (float(below), float(above))
+        for cell in np.flatnonzero(hidden & (self._asked > 0)).tolist():
+            ends = (self._room.below[cell], self._room.above[cell])
+            self._required[cell, ()] = tuple(min(self._asked[cell], end) for end in ends)
+        entries = [(*key, *ends) for key, ends in self._required.items() if hidden[key[0]]]
+        return Needs.of(
+            Requirements(
+                cell=np.array([each[0] for each in entries], dtype=np.int64),
+                below=np.array([each[2] for each in entries]),
+                above=np.array([each[3] for each in entries]),
+                known=tuple(each[1] for each in entries),
+            ),
+            self._cells.n,
+        )
 
     def _proofs(self, hidden: NDArray[np.bool_]) -> Witnesses:
         """Return what earlier deviations prove of the requirements of a pattern."""
@@ -247,21 +280,29 @@ class _Search:
                 hint="Let more cells be hidden, or choose coarser codes.",
             )
 
-    def _more_for_sums(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return further cells to hide where hidden cells of an equation break rules together."""
-        more = np.zeros(len(hidden), dtype=bool)
+    def _sums(self, hidden: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+        """Return hidden cells of equations that break the rules as one cell."""
         if not self._settings.hidden_sums:
-            return more
-        found = sensitive_sums(self._cells, self._rules, hidden, weights=self._weights)
+            return []
+        return sensitive_sums(self._cells, self._rules, hidden, weights=self._weights)
+
+    def _more_for_sums(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return further cells to hide where hidden cells of an equation break rules together.
+
+        The sum of the others moves as far as such a cell moves the other way.
+        """
+        more = np.zeros(len(hidden), dtype=bool)
+        found = self._sums(hidden)
         equations = self._cells.equations
         secret = equations.minimum(0) @ hidden.astype(np.float64) < 0  # the total is hidden
         filled = self._cells.value != 0
+        same = equations @ (hidden & filled).astype(np.float64)
         for together in found:
             chosen = np.zeros(len(hidden))
             chosen[together] = 1.0
-            inside = equations @ chosen == len(together)
-            same = equations @ (hidden & filled).astype(np.float64) == len(together)
-            others = np.unique(equations[np.flatnonzero(inside & same & ~secret)].indices)
+            inside = equations @ chosen
+            rows = np.flatnonzero((inside == len(together)) & (same == inside) & ~secret)
+            others = np.unique(equations[rows].indices)
             others = others[~hidden[others] & ~self._stays[others] & filled[others]]
             if not len(others):
                 raise GuaranteeNotMetError(
@@ -270,5 +311,7 @@ class _Search:
                     hint="Let more cells be hidden, or turn hidden_sums off.",
                 )
             if not more[others].any():
-                more[others[np.argmin(self._cost[others])]] = True
+                chosen_one = others[np.argmin(self._cost[others])]
+                more[chosen_one] = True
+                self._asked[chosen_one] = self._sensitivity.above[together].max(initial=0.0)
         return more

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from halfmask.crosstabs._program import TOLERANCE, Room
 
@@ -62,17 +62,6 @@ class Needs:
             requirement=at,
             attacker=owner[at],
             known=known,
-        )
-
-    @classmethod
-    def joined(cls, one: Needs, other: Needs) -> Needs:
-        """Return the entries of both."""
-        return cls(
-            cell=np.concatenate([one.cell, other.cell]),
-            amount=np.concatenate([one.amount, other.amount]),
-            requirement=np.concatenate([one.requirement, other.requirement]),
-            attacker=np.concatenate([one.attacker, other.attacker + one.known.shape[0]]),
-            known=csr_array(vstack([one.known, other.known])),
         )
 
     def fixed(self, entry: int) -> NDArray[np.int64]:

@@ -98,15 +98,46 @@ class Deviations:
         lower[forward] = upper[forward] = 1.0
         upper[back] = 0.0
         costs = np.where(moves, costs, 0.0)
+        return self._moved(lower, upper, np.concatenate([costs, costs]), unit, TOLERANCE)
+
+    def reach_many(
+        self, cells: NDArray[np.int64], amounts: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Return a deviation that moves many cells as near to their amounts as it can.
+
+        Each cell counts by the share of its amount.
+        """
+        n, unit = len(self.cells), float(np.median(np.abs(amounts)))
+        upper = np.concatenate([side[self.cells] for side in (self._room.above, self._room.below)])
+        upper /= unit
+        at = np.searchsorted(self.cells, cells)
+        forward, back = np.where(amounts > 0, [at, at + n], [at + n, at])
+        wanted = np.abs(amounts) / unit
+        upper[back] = 0.0
+        upper[forward] = np.minimum(upper[forward], wanted)
+        costs = np.zeros(2 * n)
+        costs[forward] = -1.0 / wanted
+        return self._moved(np.zeros(2 * n), upper, costs, unit, TOLERANCE * wanted.min())
+
+    def _moved(
+        self,
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        costs: NDArray[np.float64],
+        unit: float,
+        tolerance: float,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Solve the program in some unit, and return which cells move how far."""
+        n = len(self.cells)
         self._solver.clearSolver()
         self._solver.changeColsBounds(2 * n, self._columns, lower, upper)
-        self._solver.changeColsCost(2 * n, self._columns, np.concatenate([costs, costs]))
+        self._solver.changeColsCost(2 * n, self._columns, costs)
         found = _solved(self._solver)
         if found is None:
             return None
         moved = found[:n] - found[n:]
-        moved[np.abs(moved) < TOLERANCE / 10.0] = 0.0
-        if np.abs(self._equations @ moved).max(initial=0.0) > TOLERANCE:
+        moved[np.abs(moved) < tolerance / 10.0] = 0.0
+        if np.abs(self._equations @ moved).max(initial=0.0) > tolerance:
             return None
         used = np.flatnonzero(moved)
         return self.cells[used], moved[used] * unit

@@ -228,7 +228,14 @@ class _Search:
         witnesses = self._proofs(hidden)
         while True:
             if tried:
-                prove(self._cells.equations, self._room, hidden, witnesses, progress=self._progress)
+                prove(
+                    self._cells.equations,
+                    self._room,
+                    hidden,
+                    witnesses,
+                    together=False,
+                    progress=self._progress,
+                )
             hidden = grow(self._program, witnesses, self._priced, hidden, progress=self._progress)
             self._require_all(witnesses)
             more = self._more_for_sums(hidden)

@@ -16,7 +16,7 @@ from halfmask import PolicyError
 from halfmask.crosstabs import _requirements
 from halfmask.crosstabs._primary import find_sensitive
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
-from halfmask.crosstabs._rules import Dominance, MinimumFrequency, PPercent
+from halfmask.crosstabs._rules import ClassDisclosure, Dominance, MinimumFrequency, PPercent
 
 
 def hide(cells, *codes):
@@ -220,6 +220,34 @@ def test_hidden_zeros_do_not_keep_a_cell_from_an_owner():
     asked = asked_of_owners(state_requirements(cells, found, hidden, singletons="exact"))
     assert ((one,), two) in asked
     assert interval(cells, hidden, two, [one]) == (2, 2)
+
+
+def test_owners_know_all_that_is_inside_their_own_cell():
+    """One person of a town is ill; this person knows that nobody else there is."""
+    cells = cells_of([[1, 0], [3, 4]], measure=None)
+    found = find_sensitive(cells, [ClassDisclosure(dimension="b")], weights=None)
+    assert found.is_sensitive[at(cells, "a1", "b2")]
+    hidden = np.ones(cells.n, dtype=bool)
+    for singletons in ("exact", "full"):
+        requirements = state_requirements(cells, found, hidden, singletons=singletons)
+        assert set(requirements.known) == {()}
+
+
+def test_an_owner_knows_that_a_total_is_no_less_than_their_own_part():
+    cells = cells_of(shape=(2, 2), contributors=[[[90], [5, 5]], [[60, 50, 40], [70, 60]]])
+    found = find_sensitive(cells, [PPercent(p=50)], weights=None)
+    total, own = at(cells, "a1"), at(cells, "a1", "b1")
+    requirements = state_requirements(cells, found, np.ones(9, dtype=bool), singletons="full")
+    below = {
+        (known, cell): level
+        for known, cell, level in zip(
+            requirements.known, requirements.cell.tolist(), requirements.below, strict=True
+        )
+    }
+    assert below[(), total] == pytest.approx(0.5 * 90 - 5)
+    assert below[(own,), total] == pytest.approx(10)  # of 100, 90 are their own
+    part = at(cells, "a1", "b2")
+    assert below[(own,), part] == below[(), part] == pytest.approx(2.5)
 
 
 def test_a_lone_owner_of_a_ready_table_is_one_cell():

@@ -64,6 +64,11 @@ def state_requirements(
         share = _EXACT if not cells.is_count else 1.0
         low = np.where(high > 0, 0.0, low * share)
         high = np.where(high > 0, 1.0 if cells.is_count else high * share, 0.0)
+    elif len(cell):  # nobody can exclude that a cell is as low as their own part of it
+        at, part = _spread(known, owner)
+        own, inside = np.zeros(len(cell)), _is_inside(cells, part, cell[at])
+        np.maximum.at(own, at[inside], cells.value[part[inside]])
+        low = np.minimum(low, np.maximum(cells.value[cell] - own, 0.0))
     names = [tuple(each.tolist()) for each in known]
     return Requirements(
         cell=np.concatenate([wanted, cell]),
@@ -133,7 +138,9 @@ def _linked_pairs(
             owners.append(np.full(len(others), owner))
             found.append(others)
     owner, cell = np.unique(np.stack([np.concatenate(owners), np.concatenate(found)]), axis=1)
-    return owner, cell
+    at, part = _spread(known, owner)
+    told = np.bincount(at, _is_inside(cells, cell[at], part), minlength=len(cell)) > 0
+    return owner[~told], cell[~told]  # of a cell inside their own an owner knows all
 
 
 def _near(part: Ints, known: list[Ints], wanted: Ints) -> list[Ints]:
@@ -147,6 +154,29 @@ def _near(part: Ints, known: list[Ints], wanted: Ints) -> list[Ints]:
         )
     none = np.empty(0, dtype=np.int64)
     return [wanted[np.concatenate([none, *each])] for each in numbers]
+
+
+def _spread(known: list[Ints], owner: Ints) -> tuple[Ints, Ints]:
+    """Return each cell that the owner of a pair knows, after the position of the pair."""
+    lengths = np.array([len(each) for each in known], dtype=np.int64)[owner]
+    none = np.empty(0, dtype=np.int64)
+    parts = np.concatenate([none, *(known[each] for each in owner.tolist())])
+    return np.repeat(np.arange(len(owner)), lengths), parts
+
+
+def _is_inside(cells: Cells, inner: Ints, outer: Ints) -> Bools:
+    """Return whether all who are in a cell are in another one, by their codes."""
+    inside = np.ones(len(inner), dtype=np.bool_)
+    for at, dimension in enumerate(cells.dimensions):
+        place = {leaf: number for number, leaf in enumerate(dimension.leaves)}
+        covered = [[place[leaf] for leaf in dimension.covers[code]] for code in dimension.codes]
+        sizes = np.array([len(each) for each in covered])
+        columns = np.array([leaf for each in covered for leaf in each])
+        leaves = csr_array((np.ones(len(columns)), columns, np.cumsum([0, *sizes])))
+        common = csr_array(leaves @ leaves.T)
+        own = cells.codes[inner, at]
+        inside &= np.asarray(common[own, cells.codes[outer, at]]).ravel() == sizes[own]
+    return inside
 
 
 def _tied(

@@ -16,7 +16,13 @@ from halfmask import PolicyError
 from halfmask.crosstabs import _requirements
 from halfmask.crosstabs._primary import find_sensitive
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
-from halfmask.crosstabs._rules import ClassDisclosure, Dominance, MinimumFrequency, PPercent
+from halfmask.crosstabs._rules import (
+    ClassDisclosure,
+    Dominance,
+    MinimumFrequency,
+    PPercent,
+    SensitiveZeros,
+)
 
 
 def hide(cells, *codes):
@@ -192,6 +198,23 @@ def agrees(cells, hidden, asked, connected):
     by_owner = {known: computed(cells, hidden, known) for known, _ in connected}
     wanted = {(known, cell) for known, cell in connected if cell in by_owner[known] - anybody}
     assert {(known, cell) for known, cell in asked if cell not in anybody} == wanted
+
+
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=3, max_size=3))
+def test_all_that_lone_owners_could_compute_with_hidden_zeros_is_asked(values):
+    cells = cells_of(values, measure=None)
+    rules = [MinimumFrequency(n=2), SensitiveZeros()]
+    found = find_sensitive(cells, rules, weights=None)
+    hidden = found.is_sensitive
+    asked = asked_of_owners(state_requirements(cells, found, hidden, singletons="exact"))
+    connected = asked_of_owners(state_requirements(cells, found, hidden, singletons="full"))
+    for known, cell in connected - asked:
+        low, high = interval(cells, hidden, cell)
+        if low < high:  # otherwise anybody computes it
+            low, high = interval(cells, hidden, cell, known)
+            assert high - low > 0.5
 
 
 @settings(max_examples=12)

@@ -80,6 +80,8 @@ class StatedDimension:
         As of a dimension; a code that is no sum's total is at the bottom.
     column
         The column of microdata that has the codes at the bottom; ``None``: that of its name.
+    missing
+        The code of rows without one; ``None``: there are none.
     """
 
     name: str
@@ -87,6 +89,7 @@ class StatedDimension:
     codes: tuple[str, ...]
     sums: tuple[StatedSum, ...]
     column: str | None = field(default=None, metadata=key(optional=True))
+    missing: str | None = field(default=None, metadata=key(optional=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -180,7 +180,9 @@ def _model(matrix: csc_array, lower: NDArray[np.float64], upper: NDArray[np.floa
 def _solver(model: Any) -> Any:  # noqa: ANN401 # of an optional library
     import highspy  # noqa: PLC0415 # an optional library
 
-    solver = highspy.Highs()
+    # Its own __init__ enables callbacks, which prints a banner before output can be turned off.
+    solver = highspy.Highs.__new__(highspy.Highs)
+    super(highspy.Highs, solver).__init__()
     for option, value in (
         ("output_flag", False),
         ("threads", 1),

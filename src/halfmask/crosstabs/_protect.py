@@ -49,7 +49,6 @@ def protect_cells(
     Counts come first: where a published count is 0, everybody knows that a sum is 0.
     """
     protection = policy.made_protection()
-    _check_inputs(protection, inputs)
     knowledge = apply_earlier(cells, policy)
     rules = policy.made_rules()
     check_rules([each for each in cells if _is_asked(each, policy, rules)], rules)
@@ -87,8 +86,15 @@ def _is_asked(cells: Cells, policy: TablesPolicy, rules: Sequence[Rule]) -> bool
     return policy.ready is not None or bool(names & set(cells.tables))
 
 
-def _check_inputs(protection: Protection, inputs: Inputs) -> None:
-    """Refuse inputs that the protection doesn't use: who gives them expects something of them."""
+def check_asked(policy: TablesPolicy, inputs: Inputs) -> None:
+    """Refuse a policy that protects nothing, and inputs that the protection doesn't use."""
+    protection = policy.made_protection()
+    if isinstance(protection, Suppression) and not policy.rules and not policy.cells.hide:
+        raise PolicyError(
+            "The policy has no [[rules]], so no cell would be hidden.",
+            hint="Say what makes a cell sensitive, such as minimum-frequency, or choose another "
+            "[protection].",
+        )
     used = {
         "key": isinstance(protection, TableRounding | SmallCounts | CellKey),
         "vault": isinstance(protection, CellKey),
@@ -145,6 +151,7 @@ def _suppressed(
         pattern=replace(pattern, hidden=hidden),
         audit=found,
         requirements=len(needs.cell),
+        unlinked=known.unlinked,
     )
 
 
@@ -161,9 +168,9 @@ def _with_named(
 ) -> Sensitivity:
     """Add cells that the policy hides by name: they need an interval, too."""
     named = known.must_hide & ~sensitivity.is_sensitive
-    if not named.any():
+    if margin is None or not named.any():  # without one, they were hidden by an earlier release
         return sensitivity
-    width = np.abs(cells.value) * (margin or 0.0) / 100
+    width = np.abs(cells.value) * margin / 100
     width = np.maximum(width, 1.0) if cells.is_count else width
     reasons = (
         (NAMED,) if is_named else each

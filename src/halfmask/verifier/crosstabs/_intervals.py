@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from halfmask.verifier.crosstabs._system import Bools, Floats, Ints
 
 #: How much of what is claimed a witness may lack, for rounding.
-SLACK: Final = 1e-6
+SLACK: Final = 1e-5
 #: What of the largest number in it an equation doesn't tell from 0.
 _RESOLUTION: Final = 1e-11
 #: How many cells a program has at first, and by how many times as many the next one does.
@@ -103,7 +103,7 @@ class Goals:
     """How far each hidden cell must be able to deviate: up, down, or in an interval.
 
     `width` is the width that an interval must have, and `share` its width as a share of its end
-    that is farther from 0; 0 where nothing is asked.
+    that is farther from 0, for the `asked` cells; 0 where nothing is asked.
     """
 
     def __init__(
@@ -112,11 +112,15 @@ class Goals:
         *,
         up: Floats | float = 0.0,
         down: Floats | float = 0.0,
-        width: float = 0.0,
+        width: Floats | float = 0.0,
         share: float = 0.0,
+        asked: Bools | None = None,
     ) -> None:
-        self.space, self.width, self.share = space, width, share
-        self.up, self.down = (np.broadcast_to(each, space.base.shape) for each in (up, down))
+        self.space, self.share = space, share
+        self.up, self.down, self.width = (
+            np.broadcast_to(each, space.base.shape) for each in (up, down, width)
+        )
+        self.asked = np.ones(space.base.shape, dtype=np.bool_) if asked is None else asked
         self.given_up = np.zeros(len(space.base), dtype=np.bool_)
 
     def short(self) -> tuple[Floats, Floats]:
@@ -127,8 +131,8 @@ class Goals:
         most, least = self.space.most, self.space.least
         above = np.where(most < self.up * (1 - SLACK), self.up, 0.0)
         below = np.where(-least < self.down * (1 - SLACK), self.down, 0.0)
-        if self.width:
-            lacks = most - least < self.width * (1 - SLACK)
+        if self.width.any():
+            lacks = self.asked & (most - least < self.width * (1 - SLACK))
             above = np.maximum(above, np.where(lacks, self.width + least, 0.0))
             below = np.maximum(below, np.where(lacks, self.width - most, 0.0))
         if self.share:
@@ -143,7 +147,7 @@ class Goals:
         is_below = (high <= 0) & (low < 0)  # the same of an interval below 0, turned around
         near, far = np.where(is_below, -high, low), np.where(is_below, -low, high)
         lacks = far - near < self.share * far * (1 - SLACK)
-        lacks |= far == near
+        lacks = (lacks | (far == near)) & self.asked
         start = np.where(is_below, -base, base)
         least = SLACK * max(1.0, float(np.abs(base).max(initial=0.0)))
         outwards = np.maximum(near / kept, least) - start if kept > SLACK else np.zeros_like(base)

@@ -101,6 +101,12 @@ PEERS = (
         requirements=("python-synthpop==0.1.2",),
     ),
     Peer(
+        # it bundles a HiGHS of its own, which must not meet ours in one process
+        name="pytauargus",
+        interpreters=("3.11", "3.12"),
+        requirements=("pytauargus==0.6.0",),
+    ),
+    Peer(
         name="presidio",
         interpreters=("3.11", "3.12"),
         requirements=("presidio-analyzer==2.2.366",),

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         TableTarget,
         attack,
     )
+    from halfmask.crosstabs import crosstab
     from halfmask.data import Hierarchy, Schema, read_hierarchy
     from halfmask.description import describe
     from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
@@ -181,6 +182,7 @@ _ROOMS = {
     "VerificationError": "_errors",
     "accuracy_by_k": "training",
     "attack": "assess.attacks",
+    "crosstab": "crosstabs",
     "describe": "description",
     "explore": "microdata",
     "mask": "microdata",
@@ -272,6 +274,7 @@ __all__ = [
     "__version__",
     "accuracy_by_k",
     "attack",
+    "crosstab",
     "describe",
     "explore",
     "mask",

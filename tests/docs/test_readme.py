@@ -148,6 +148,7 @@ def test_commands_of_the_pages_exist(page):
             "describe",
             "explore",
             "synthesize",
+            "crosstab",
             "budget",
             "query",
             "protect",

@@ -18,6 +18,7 @@ from halfmask import _errors
 from halfmask.assess.attacks import ATTACKS
 from halfmask.claims import WEAKNESSES, read_manifest
 from halfmask.cli._failures import CODES, INTERRUPTED, UsageError, failure_of
+from halfmask.crosstabs import TablesPolicy
 from halfmask.data import ReadOptions
 from halfmask.masks import (
     MASKS,
@@ -161,6 +162,19 @@ def test_every_key_and_choice_of_a_policy_is_told(reference):
     told |= {word for it in told for word in re.findall(r"[\w-]+", it)}
 
     assert _policy_words(Policy.json_schema()) - told == set()
+
+
+def test_every_key_and_choice_of_a_policy_of_tables_is_told(reference):
+    """The same of tables of counts and sums: no more, no less in first columns."""
+    text = reference["tables-policy"].text
+    told = {word for it in _quoted(text) for word in re.findall(r"[\w-]+", it)}
+    words = _policy_words(TablesPolicy.json_schema())
+
+    assert words - told == set()
+    for title in ("`[dimensions.NAME]`", "`[[tables]]`", "`[ready]`", "`[cells]`", "`[output]`"):
+        assert _names(_section(text, title)) <= words
+    of_protections = _names(_section(text, "`[protection]`"))
+    assert of_protections <= words
 
 
 @pytest.mark.parametrize("title", ["`[input]`", "`[columns.NAME]`", "`hierarchy`"])

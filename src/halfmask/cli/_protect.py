@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tomllib
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from halfmask.cli._vault import PseudonymVault  # noqa: TC001 # typer reads the 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from halfmask.crosstabs import TablesPolicy
     from halfmask.microdata import Policy
 
 
@@ -128,7 +130,7 @@ def protect(
     wanted, more, kept = _read_or_make_policy(
         table, policy, out, chosen, head, saying, overwrite=overwrite
     )
-    if wanted.is_masks_alone:
+    if isinstance(wanted, rooms.microdata.Policy) and wanted.is_masks_alone:
         _check_masks_alone(given, budget)
     make_release(
         table,
@@ -156,7 +158,7 @@ def _read_or_make_policy(
     saying: SayingOptions,
     *,
     overwrite: bool,
-) -> tuple[Policy, Mapping[str, object], AbstractContextManager[None]]:
+) -> tuple[Policy | TablesPolicy, Mapping[str, object], AbstractContextManager[None]]:
     """Return a policy; of one that is made its decisions, and a context that keeps it, too."""
     if policy is not None:
         return read_policy(policy), {}, nullcontext()
@@ -168,19 +170,36 @@ def _read_or_make_policy(
     return made.policy, {"policy": str(where), "decisions": made.decisions}, kept
 
 
-def read_policy(where: str) -> Policy:
-    """Return the policy of a file, or the one on standard input."""
+def read_policy(where: str) -> Policy | TablesPolicy:
+    """Return the policy of a file, or the one on standard input: of people, or of tables."""
     if where != "-":
-        return rooms.microdata.Policy.load(where)
+        return policy_kind(Path(where)).load(where)
     try:
-        return rooms.microdata.Policy.from_toml(sys.stdin.buffer.read().decode("utf-8-sig"))
+        text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ParameterError("The policy on standard input isn't in UTF-8.") from None
+    return _kind_of(text).from_toml(text)
+
+
+def policy_kind(where: Path) -> type[Policy | TablesPolicy]:
+    """Return the kind of a policy file by its keys; what can't be read is said by its class."""
+    try:
+        return _kind_of(where.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError):
+        return rooms.microdata.Policy
+
+
+def _kind_of(text: str) -> type[Policy | TablesPolicy]:
+    try:
+        is_of_tables = "halfmask-tables" in tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        is_of_tables = False
+    return rooms.crosstabs.TablesPolicy if is_of_tables else rooms.microdata.Policy
 
 
 def make_release(
     table: str,
-    policy: Policy,
+    policy: Policy | TablesPolicy,
     out: str,
     *,
     options: Mapping[str, Any],
@@ -248,6 +267,11 @@ def _check_words(
         )
     if table == policy == "-":
         raise UsageError("TABLE and POLICY both want standard input.", hint="Give one as a file.")
+    check_out(out, has_policy=policy is not None, overwrite=overwrite)
+
+
+def check_out(out: str, *, has_policy: bool = False, overwrite: bool) -> None:
+    """Refuse a folder that can't be made, before a long reading of the table."""
     if out == "-":
         raise UsageError("A release is a folder: OUT can't be standard output.")
     if out.lower().endswith(FILE_ENDINGS):
@@ -257,7 +281,7 @@ def _check_words(
             "POLICY writes them as CSV.",
         )
     if "://" in out:
-        _check_address(out, has_policy=policy is not None, overwrite=overwrite)
+        _check_address(out, has_policy=has_policy, overwrite=overwrite)
         return
     if os.path.lexists(out) and not overwrite:
         raise ReleaseError(
@@ -296,15 +320,19 @@ def key_in(where: str | None) -> bytes | None:
     return key
 
 
-def opened_by(table: str, policy: Policy, overrides: Mapping[str, Any]) -> rooms.data.Source:
+def opened_by(
+    table: str, policy: Policy | TablesPolicy, overrides: Mapping[str, Any]
+) -> rooms.data.Source:
     """Open a table as the policy says, except for options of the command line."""
+    people = policy if isinstance(policy, rooms.microdata.Policy) else None
+    usual = rooms.data.ReadOptions() if people is None else people.read_options()
     try:
-        options = replace(policy.read_options(), **overrides)
+        options = replace(usual, **overrides)
     except ParameterError as error:
         raise UsageError(error.what, hint=error.hint) from None
-    if policy.is_private:
+    if people is not None and people.is_private:
         return rooms.microdata.opening.opened_as_texts(
-            table, options, rooms.microdata.opening.text_columns(policy)
+            table, options, rooms.microdata.opening.text_columns(people)
         )
     return rooms.data.open_table(table, options=options)
 
@@ -337,7 +365,7 @@ def synthesize(
     if os.path.lexists(out) and not overwrite:
         raise ReleaseError("The folder exists already.", hint="Give another, or use --overwrite.")
     wanted = read_policy(policy)
-    if wanted.synthesis is None:
+    if not isinstance(wanted, rooms.microdata.Policy) or wanted.synthesis is None:
         raise PolicyError(
             "The policy has no [synthesis].",
             hint='Write [synthesis] with kind = "full", or run halfmask protect.',

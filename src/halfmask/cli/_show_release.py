@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -246,6 +246,49 @@ def _show_accuracy(release: Release[ClassFacts], screen: Console) -> None:
         screen.print(f"Warning: {printable(warning)}", style=WARNED, soft_wrap=True)
 
 
+def rows_of_tables(release: Release[Any]) -> str:
+    """Return in words how many cells the tables have, and how many are hidden."""
+    tables = some(len(release.facts.tables), "table")
+    return f"{release.rows['out']:,} cells in {tables}, {release.rows['hidden']:,} hidden"
+
+
+def show_tables(release: Release[Any], screen: Console, *, verbose: bool) -> None:
+    """Show the tables, and how near the hidden cells are to the least cost."""
+    del verbose
+    screen.print("\nTables", style="bold")
+    heads = ("cells", "hidden")
+    table = listing("", "dimensions", *heads, right=heads)
+    for each in release.facts.tables:
+        names = printable(", ".join(each.dimensions))
+        counts = (f"{len(each.cells):,}", f"{int(each.hidden.sum()):,}")
+        table.add_row(printable(each.name), names, *counts)
+    screen.print(table)
+    for pattern in _patterns(release):
+        cost = "not proven" if pattern.gap is None else f"{percent(pattern.gap)} at most"
+        line = f"Search {pattern.search}, above the least possible cost by: {cost}"
+        screen.print(line, soft_wrap=True)
+    for warning in warnings_of_tables(release):
+        screen.print(f"Warning: {warning}", style=WARNED, soft_wrap=True)
+
+
+def warnings_of_tables(release: Release[Any]) -> list[str]:
+    """Return the warning that a search was stopped."""
+    stopped = any(pattern.stopped for pattern in _patterns(release))
+    return [STOPPED] * stopped
+
+
+def _patterns(release: Release[Any]) -> Collection[Any]:
+    """Return how hidden cells were found, one for each measure that has some."""
+    found = [each.published.pattern for each in release.facts.tables]
+    return {id(each): each for each in found if each is not None}.values()
+
+
+STOPPED = (
+    "The search was stopped. The tables meet every requirement, and more cells than needed may be "
+    "hidden."
+)
+#: What follows OUT in the name of the page that only the owner of tables may see.
+OWNER = ".owner.html"
 REPORT = "report.html"
 
 
@@ -296,6 +339,7 @@ class _View:
     sum_up: Callable[[Release[Any], Console], None] | None = None
     warnings: Callable[[Release[Any]], Sequence[str]] | None = None
     uncovered: str = "The claims don't cover this"
+    owners_page: str | None = None
 
 
 _VIEWS = {
@@ -318,6 +362,13 @@ _VIEWS = {
         rows=_rows_of_synthetic,
         measured=show_synthetic,
         uncovered="Synthetic rows don't protect from this",
+    ),
+    "tables": _View(
+        rows=rows_of_tables,
+        measured=show_tables,
+        warnings=warnings_of_tables,
+        uncovered="The rules don't protect from this",
+        owners_page=OWNER,
     ),
     "private-microdata": _View(
         measured=_show_not_stated, uncovered="The guarantee doesn't cover this"
@@ -345,6 +396,7 @@ def _as_dict(release: Release[Any], view: _View, out: str) -> dict[str, object]:
     return {
         "release": out,
         "report": os.path.join(out, REPORT),  # noqa: PTH118 - as the user wrote it
+        **({} if (page := _owners_page(view, out)) is None else {"owners_page": page}),
         "rows": dict(release.rows),
         **levels,
         "verification": verification.to_dict(),
@@ -354,6 +406,14 @@ def _as_dict(release: Release[Any], view: _View, out: str) -> dict[str, object]:
     }
 
 
+def _owners_page(view: _View, out: str) -> str | None:
+    """Return where the page is that isn't part of the release: in this folder for an address."""
+    if view.owners_page is None:
+        return None
+    name = out.rstrip("/")
+    return f"{name.rpartition('/')[2] if '://' in name else name}{view.owners_page}"
+
+
 def _show(release: Release[Any], view: _View, out: str, screen: Console, *, verbose: bool) -> None:
     """Show where the release and its report lie, the claims, and what was measured."""
     manifest, verification = release.written
@@ -361,6 +421,8 @@ def _show(release: Release[Any], view: _View, out: str, screen: Console, *, verb
     screen.print()
     screen.print(f"Release  {printable(out)}, {view.rows(release)}", soft_wrap=True)
     screen.print(f"Report   {printable(report)}", soft_wrap=True)
+    if (page := _owners_page(view, out)) is not None:
+        screen.print(f"Owner    {printable(page)}, which isn't part of it", soft_wrap=True)
     screen.print("\nClaims, verified on disk", style="bold")
     view.claims(verification.claims, screen)
     if view.measured is not None:

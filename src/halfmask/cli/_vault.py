@@ -31,8 +31,9 @@ class PseudonymVault:
     """A vault and its lock, where a policy has pseudonyms with the scope ``"vault"``."""
 
     vault: str | None = option(
-        '--vault VAULT: The vault with the key of pseudonyms, for masks with scope = "vault". '
-        "Its releases have the same pseudonyms; halfmask reverse turns them back."
+        '--vault VAULT: The vault with the key of pseudonyms, for masks with scope = "vault", or '
+        "of record keys, for tables with cell keys. Its releases have the same pseudonyms and "
+        "counts; halfmask reverse turns pseudonyms back."
     )
     vault_key_file: str | None = option(
         "--vault-key-file FILE: Use this key file as the vault's lock."

@@ -1,12 +1,14 @@
 """Tables of counts and sums: protected as one system, and audited in full before they leave.
 
-Start with `TablesPolicy`, which says which tables are made and what is sensitive in them, and
-`halfmask.protect`, which makes the release.
+Start with `crosstab`, which makes and protects one table. `TablesPolicy` says which tables are
+made and what is sensitive in them, and `halfmask.protect` makes a release by it.
 """
 
 from __future__ import annotations
 
+from halfmask.crosstabs._crosstab import crosstab
 from halfmask.crosstabs._dimension import CodeSum, Dimension
+from halfmask.crosstabs._hierarchies import read_hrc
 from halfmask.crosstabs._policy import TablesPolicy
 
-__all__ = ["CodeSum", "Dimension", "TablesPolicy"]
+__all__ = ["CodeSum", "Dimension", "TablesPolicy", "crosstab", "read_hrc"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,7 +10,7 @@ import polars as pl
 from scipy.sparse import csr_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
 #: How many of the largest contributions of a cell are kept, with their owners.
 LARGEST: Final = 5
+#: Numbers of rows stay below it.
+_MOST: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,10 @@ class Contributors:
         A number for the owner of each of `largest`; the same number is the same owner in all
         cells. -1 where there is none or nobody knows; shape (n, LARGEST).
     absolute
-        The sum of the contributions' absolute values; shape (n,).
+        The sum of the contributions' absolute values, weighted; shape (n,).
+    weights
+        The sampling weight of each of `largest`, which are not weighted: of several rows, their
+        weighted sum by their sum; ``None`` where there are no weights; shape (n, LARGEST).
     """
 
     rows: NDArray[np.int64]
@@ -47,6 +51,7 @@ class Contributors:
     largest: NDArray[np.float64]
     owners: NDArray[np.int64]
     absolute: NDArray[np.float64]
+    weights: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,6 +79,12 @@ class Cells:
         part.
     tables
         The cells of each table in the order in which it shows them, by its name.
+    record_keys
+        The sum of the keys of the records in each cell, modulo 1; shape (n,).
+    added
+        Of ready tables: cells that no table had, added as sums of their parts.
+    rounding
+        Of ready tables: how far each value may be from the exact one. Equations hold within it.
     """
 
     measure: str | None
@@ -83,6 +94,9 @@ class Cells:
     contributors: Contributors | None
     equations: csr_array
     tables: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    record_keys: NDArray[np.float64] | None = None
+    added: int = 0
+    rounding: float = 0.0
 
     @property
     def n(self) -> int:
@@ -108,53 +122,109 @@ class Cells:
         return pl.DataFrame(columns)
 
 
+def row_keys(codes: NDArray[np.int32], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """Return one number for each row of codes: rows are in order as their numbers are.
+
+    Many dimensions have more combinations than 63 bits: rows are then numbered as they occur.
+    """
+    keys = np.zeros(len(codes), dtype=np.int64)
+    bound = 1
+    for at, size in enumerate(sizes):
+        if bound * size >= _MOST:
+            keys = np.unique(keys, return_inverse=True)[1]
+            bound = int(keys.max(initial=0)) + 1
+        keys = keys * size + codes[:, at]
+        bound *= size
+    return keys
+
+
 def build_equations(codes: NDArray[np.int32], dimensions: Sequence[Dimension]) -> csr_array:
     """Return the equations between cells that are sums along one dimension.
 
     Each sum of a dimension gives an equation for each combination of the other codes that has the
     total. Parts that have no cell are 0. An equation whose parts are all without a cell is left
-    out. Equations are sorted and given once.
+    out. Equations are sorted by their totals, then by their parts, and given once.
     """
-    keys = _keys(codes, dimensions)
-    order = np.argsort(keys, kind="stable")
-    found = list(_equations(codes, dimensions, keys[order], order))
-    totals = [total for total, _ in found]
-    lengths = [1 + len(parts) for _, parts in found]
-    columns = [np.concatenate([[total], parts]) for total, parts in found]
-    n_equations = len(totals)
-    data = np.ones(sum(lengths))
-    starts = np.cumsum([0, *lengths])
-    data[starts[:-1]] = -1.0
-    indices = np.concatenate(columns) if columns else np.empty(0, dtype=np.int64)
-    return csr_array((data, indices, starts), shape=(n_equations, len(codes)))
-
-
-def _keys(codes: NDArray[np.int32], dimensions: Sequence[Dimension]) -> NDArray[np.int64]:
-    """Return one number for each combination of codes."""
     sizes = [len(each.codes) for each in dimensions]
-    steps = [reduce(lambda a, b: a * b, sizes[at + 1 :], 1) for at in range(len(sizes))]
-    return codes.astype(np.int64) @ np.array(steps, dtype=np.int64)
-
-
-def _equations(
-    codes: NDArray[np.int32],
-    dimensions: Sequence[Dimension],
-    keys: NDArray[np.int64],
-    order: NDArray[np.int64],
-) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yield the total and the parts of each equation."""
-    own = np.empty(len(order), dtype=np.int64)
-    own[order] = keys
-    sizes = [len(each.codes) for each in dimensions]
+    found: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for at, dimension in enumerate(dimensions):
-        step = reduce(lambda a, b: a * b, sizes[at + 1 :], 1)
+        others = [other for other in range(len(sizes)) if other != at]
+        rest = row_keys(codes[:, others], [sizes[other] for other in others])
+        rest = np.unique(rest, return_inverse=True)[1] * sizes[at]
+        keys = rest + codes[:, at]
+        order = np.argsort(keys, kind="stable")
         for each in dimension.sums:
             total = dimension.position[each.total]
             parts = np.array([dimension.position[part] for part in each.parts], dtype=np.int64)
             cells = np.flatnonzero(codes[:, at] == total)
-            wanted = own[cells][:, None] + (parts - total)[None, :] * step
-            where = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            there = keys[where] == wanted
-            for cell, row, has in zip(cells, order[where], there, strict=True):
-                if has.any():
-                    yield int(cell), row[has]
+            wanted = rest[cells][:, None] + np.sort(parts)[None, :]
+            where = np.searchsorted(keys, wanted, sorter=order)
+            rows = order[np.minimum(where, len(keys) - 1)]
+            rows[keys[rows] != wanted] = -1
+            has = (rows >= 0).any(axis=1)
+            found.append((cells[has], np.sort(rows[has], axis=1)))
+    return _assembled(found, len(codes))
+
+
+def _assembled(
+    found: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], n_cells: int
+) -> csr_array:
+    """Return equations of totals and their parts, where -1 is no cell."""
+    totals = np.concatenate([np.empty(0, dtype=np.int64), *(each for each, _ in found)])
+    counts = np.concatenate(
+        [np.empty(0, dtype=np.int64), *((each >= 0).sum(axis=1) for _, each in found)]
+    )
+    parts = np.concatenate([np.empty(0, dtype=np.int64), *(each[each >= 0] for _, each in found)])
+    starts = np.cumsum([0, *counts])
+    first = parts[starts[:-1]] if len(counts) else totals
+    order = np.lexsort((counts, first, totals))
+    kept = order[_is_new(order, totals, starts, parts)]
+    lengths = counts[kept] + 1
+    rows = np.repeat(np.arange(len(kept)), counts[kept])
+    of_parts = np.repeat(starts[kept] - np.cumsum([0, *counts[kept]])[:-1], counts[kept])
+    columns = parts[of_parts + np.arange(len(rows))]
+    made = csr_array(
+        (
+            np.concatenate([np.full(len(kept), -1.0), np.ones(len(rows))]),
+            (
+                np.concatenate([np.arange(len(kept)), rows]),
+                np.concatenate([totals[kept], columns]),
+            ),
+        ),
+        shape=(len(lengths), n_cells),
+    )
+    made.sort_indices()
+    return made
+
+
+def _is_new(
+    order: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    parts: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return which equations, in an order by totals and parts, aren't the same as an earlier one.
+
+    Only two sums of one code can give the same equation, since parts have another code there.
+    """
+    is_new = np.ones(len(order), dtype=bool)
+    seen: dict[tuple[int, int, int], list[int]] = {}
+    counts = np.diff(starts)
+    firsts = parts[starts[:-1]] if len(counts) else totals
+    same = np.zeros(len(order), dtype=bool)
+    alike = (
+        (totals[order][1:] == totals[order][:-1])
+        & (firsts[order][1:] == firsts[order][:-1])
+        & (counts[order][1:] == counts[order][:-1])
+    )
+    same[1:] |= alike
+    same[:-1] |= alike
+    for at in np.flatnonzero(same):
+        number = int(order[at])
+        earlier = seen.setdefault((totals[number], firsts[number], counts[number]), [])
+        own = parts[starts[number] : starts[number + 1]]
+        is_new[at] = not any(
+            np.array_equal(own, parts[starts[other] : starts[other + 1]]) for other in earlier
+        )
+        earlier.append(number)
+    return is_new

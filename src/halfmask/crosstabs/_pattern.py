@@ -67,12 +67,15 @@ class Knowledge:
         Bounds of each cell, such as 0 and infinity; shape (n,).
     must_stay, must_hide
         Cells whose state is given: published before or by the policy, or hidden; shape (n,).
+    unlinked
+        How many cells were published before with another value: they aren't the same cells.
     """
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     must_stay: NDArray[np.bool_]
     must_hide: NDArray[np.bool_]
+    unlinked: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,6 +145,10 @@ class Published:
     pattern, audit
         How hidden cells were found, and what can be computed of them; ``None`` if none are hidden
         by the protection.
+    requirements
+        How many intervals of hidden cells were required of the audit.
+    unlinked
+        How many cells an earlier release published with another value.
     """
 
     cells: Cells
@@ -150,3 +157,5 @@ class Published:
     sensitivity: Sensitivity | None = None
     pattern: Pattern | None = None
     audit: Audit | None = None
+    requirements: int = 0
+    unlinked: int = 0

@@ -10,12 +10,13 @@ from pydantic import Field, StrictBool, StrictStr, model_validator
 
 from halfmask._errors import PolicyError
 from halfmask._policy_files import FileKind, WrittenPolicy
-from halfmask._sections import Choice, Names, OneOf, Section
+from halfmask._sections import Choice, Names, Number, OneOf, Section
 from halfmask.claims.manifest import TABLES
-from halfmask.crosstabs._protections import PROTECTIONS
+from halfmask.crosstabs._protections import PROTECTIONS, Suppression, TableRounding
 from halfmask.crosstabs._rules import RULES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from halfmask.crosstabs._protections import Protection
@@ -39,6 +40,9 @@ class DimensionSection(Section):
     )
     codes: Names = Field(
         default=(), description="All codes at the bottom, where they mustn't be read off the data."
+    )
+    missing: StrictStr | None = Field(
+        default=None, description="The code of missing cells; without it they are refused."
     )
     sums: dict[str, Names] = Field(
         default_factory=dict, description="Further codes, and the codes that each adds up."
@@ -74,11 +78,18 @@ class ReadySection(Section):
 class StateSection(Section):
     """``[cells]``: cells that must be published, or hidden, by their codes."""
 
+    has_categories = True
+
     publish: tuple[dict[str, StrictStr], ...] = Field(
         default=(), description="Cells that must be published, such as { region = 'north' }."
     )
     hide: tuple[dict[str, StrictStr], ...] = Field(
         default=(), description="Cells that must be hidden."
+    )
+    margin: Number | None = Field(
+        default=None,
+        gt=0.0,
+        description="The interval that cells to hide need on either side, in percent of them.",
     )
 
 
@@ -91,7 +102,7 @@ class CrosstabOutput(Section):
 
 
 class TablesPolicy(WrittenPolicy):
-    """Which tables of counts and sums are made of microdata, and how they are protected.
+    """Which tables of counts and sums are made, and how they are protected.
 
     All tables are protected together: a cell that stands in several of them is one cell.
 
@@ -163,17 +174,8 @@ class TablesPolicy(WrittenPolicy):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
-        names = [each.name for each in self.tables]
-        if len(set(names)) < len(names):
-            raise PolicyError("has two tables of one name.", hint="Each name is a file.")
-        if not self.tables and self.ready is None:
-            raise PolicyError("has no [[tables]].", hint="Name the dimensions of each table.")
-        if (self.weight is None) != (self.weights is None):
-            raise PolicyError(
-                "has one of weight and weights.",
-                hint='weight names a column; weights says how rules see it: "replicated" or '
-                '"sample".',
-            )
+        for what, hint in (*_table_faults(self), *_protection_faults(self)):
+            raise PolicyError(f"The policy {what}", hint=hint)
         return self
 
     @property
@@ -192,6 +194,20 @@ class TablesPolicy(WrittenPolicy):
         """The folder that paths in the policy start from; ``None`` without a file."""
         return self._folder
 
+    def with_counts(self) -> TablesPolicy:
+        """Return the policy with a table of counts for each table of means that has none.
+
+        A mean and its sum give the count: so this count is protected and published, too.
+        """
+        counted = {frozenset(each.dimensions) for each in self.tables if each.value is None}
+        added = []
+        for each in self.tables:
+            if "mean" in each.derived and frozenset(each.dimensions) not in counted:
+                counted.add(frozenset(each.dimensions))
+                name = f"{each.name}-counts"
+                added.append(CrosstabSection(name=name, dimensions=each.dimensions))
+        return self.model_copy(update={"tables": (*self.tables, *added)})
+
     def made_rules(self) -> tuple[Rule, ...]:
         """Return the rules that the sections describe."""
         return tuple(each.made() for each in self.rules)
@@ -200,6 +216,84 @@ class TablesPolicy(WrittenPolicy):
         """Return how cells are protected."""
         made: Protection = self.protection.made()
         return made
+
+
+#: Columns of every released table.
+_OWN: Final = ("value", "state")
+
+
+def _table_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the tables and columns, and what helps."""
+    names = [each.name for each in policy.tables]
+    names += [f"{each.name}-counts" for each in policy.tables if "mean" in each.derived]
+    if len(set(names)) < len(names):
+        yield "has two tables of one name.", "Each name is a file; NAME-counts goes with means."
+    if not policy.tables and policy.ready is None:
+        yield "has no [[tables]].", "Name the dimensions of each table."
+    if (policy.weight is None) != (policy.weights is None):
+        yield (
+            "has one of weight and weights.",
+            'weight names a column; weights says how rules see it: "replicated" or "sample".',
+        )
+    if policy.ready is not None and (policy.owner is not None or policy.weight is not None):
+        yield (
+            "has [ready] with an owner or a weight.",
+            "Ready tables have no rows of owners: name their columns count and largest.",
+        )
+    for each in policy.tables:
+        if len(set(each.dimensions)) < len(each.dimensions):
+            yield f"has the table {each.name!r} with a dimension twice.", "Name each once."
+        if "mean" in each.derived and each.value is None:
+            yield (
+                f"has means in the table {each.name!r}, which counts rows.",
+                "Means are of sums: name the column by the key value.",
+            )
+        taken = {*_OWN, *each.derived} & set(each.dimensions)
+        if taken:
+            yield (
+                (
+                    f"has a dimension of the name {min(taken)!r} in the table {each.name!r}, which "
+                    "every released table has as a column."
+                ),
+                f'Name it otherwise, as in [dimensions.area] levels = ["{min(taken)}"].',
+            )
+
+
+def _protection_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
+    """Yield what doesn't go with how cells are protected."""
+    protection, state = policy.made_protection(), policy.cells
+    if isinstance(protection, Suppression):
+        if policy.zeros == "published" and any(it.named == "zeros" for it in policy.rules):
+            yield "has the rule 'zeros' and publishes zeros.", 'Write zeros = "suppressible".'
+        if state.hide and state.margin is None:
+            yield (
+                "has cells to hide without a margin.",
+                "Write margin into [cells], in percent: 10.0, for example.",
+            )
+        return
+    for name, given in (
+        ("[[rules]]", policy.rules),
+        ("[cells]", state.hide or state.publish),
+        ("earlier", policy.earlier),
+    ):
+        if given:
+            yield (
+                (
+                    f"has {name}, which goes with suppression; its protection is "
+                    f"{protection.method!r}."
+                ),
+                "Leave it out: every cell is protected in the same way.",
+            )
+    if not isinstance(protection, TableRounding) and policy.ready is not None:
+        yield (
+            f"has [ready], which goes with suppression and rounding, and {protection.method!r}.",
+            "Give microdata.",
+        )
+    if not isinstance(protection, TableRounding) and any(it.value for it in policy.tables):
+        yield (
+            f"has tables of sums; {protection.method!r} protects counts.",
+            "Use suppression or rounding for sums, in a policy of their own.",
+        )
 
 
 def _section(method: str) -> Any:  # noqa: ANN401 # of the kind of that name

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal
 
+from halfmask._errors import ParameterError
 from halfmask._validation import check_fields
 
 _TABLES = field(
     default=(), metadata={"description": "Tables that it is for, by name; empty: all it fits."}
 )
 _MARGIN: Final = {
-    "ge": 0.0,
-    "description": "Sums only: how near to a sensitive sum others may come, in percent of it.",
+    "gt": 0.0,
+    "description": "Protection on either side in percent; sums need it, counts may have it.",
 }
 
 
@@ -33,15 +34,17 @@ class Rule:
 class MinimumFrequency(Rule):
     """A cell with at least one and fewer than ``n`` contributors or rows is sensitive.
 
+    Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
+
     Parameters
     ----------
     n
         The least number, 2 or more.
     of
-        Whether contributors (owners) or rows are counted.
+        Whether contributors (owners) or rows are counted, in the sample and without weights.
     margin
-        Of sums: the protection that a sensitive cell needs on either side, in percent of its
-        value. A count needs an interval that reaches ``n``, and no lower end at its value.
+        The protection that a sensitive sum needs on either side, in percent of its absolute
+        contributions. A count needs an interval from 1 below its value up to ``n``.
     """
 
     rule: ClassVar[str] = "minimum-frequency"
@@ -92,7 +95,7 @@ class PPercent(Rule):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriorPosterior(Rule):
-    """The p-percent rule against who knows each contribution within ``q`` percent before.
+    """The p-percent rule against an attacker who knows contributions within ``q`` percent before.
 
     Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
 
@@ -111,10 +114,23 @@ class PriorPosterior(Rule):
         metadata={"gt": 0.0, "le": 100.0, "description": "Percent that is known before."}
     )
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if self.p >= self.q:
+            raise ParameterError(
+                f"The 'p' parameter of PriorPosterior must be below q. Got p={self.p:g} and "
+                f"q={self.q:g}.",
+                hint="Whoever knows a contribution within q percent already can't be kept from "
+                "that.",
+            )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassDisclosure(Rule):
     """A count is sensitive if all of a group are in one category of a dimension.
+
+    A group is a combination of codes of the other dimensions. It is protected once it can't be
+    excluded that one of them is in another category: that needs cells that nobody is in.
 
     Parameters
     ----------

@@ -29,12 +29,14 @@ from halfmask.data.hierarchy.orders import orders_of as orders_of
 from halfmask.data.hierarchy.tree import Hierarchy
 from halfmask.data.hierarchy.tree import as_text as as_text
 from halfmask.data.hierarchy.tree import leaf_text as leaf_text
+from halfmask.data.io._opening import frame_given as frame_given
 from halfmask.data.io._opening import open_table
 from halfmask.data.io._read_options import ReadOptions
 from halfmask.data.io._reader import Normalization, Reader
 from halfmask.data.io._reader import ReaderAround as ReaderAround
 from halfmask.data.io._reader import spellings as spellings
 from halfmask.data.io._reader import steps_needed as steps_needed
+from halfmask.data.io._sinks import guarded as guarded
 from halfmask.data.io._source import Source
 from halfmask.data.io.atomic import atomic_file as atomic_file
 from halfmask.data.io.atomic import atomic_folder as atomic_folder

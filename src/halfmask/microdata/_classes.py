@@ -13,7 +13,7 @@ from halfmask._foreign import need
 from halfmask._random import key_or_fresh
 from halfmask.anonymize import MAX_ROWS, Protection, Summary
 from halfmask.claims.manifest import MICRODATA
-from halfmask.data import open_table
+from halfmask.data import frame_given, open_table
 from halfmask.data.io.formats import is_object_address
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.description.proposal import repeated_identifiers
@@ -46,7 +46,6 @@ from halfmask.microdata.evaluation import (
 )
 from halfmask.microdata.opening import (
     behind_masks,
-    frame_given,
     population_of,
     protection_of,
     schema_on,

@@ -12,11 +12,11 @@ from halfmask._errors import ColumnWarning
 from halfmask.claims import DataFile
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import PRIVATE_MICRODATA
-from halfmask.data import write_table
+from halfmask.data import frame_given, write_table
 from halfmask.dp.safepub import SafePub
 from halfmask.dp.safepub.safepub import released
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
-from halfmask.microdata.opening import frame_given, ledger_view, opened_as_texts, text_columns
+from halfmask.microdata.opening import ledger_view, opened_as_texts, text_columns
 from halfmask.release import Release, ReleaseKind, RowFiles, TextBlock
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from halfmask.assess.masking import compare_masked
 from halfmask.claims import MaskedDetails, RowsRead, StatedMask, released_columns_claim
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import MASKED
-from halfmask.data import open_table
+from halfmask.data import frame_given, open_table
 from halfmask.data.io.formats import is_object_address
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.engines import LocalEngine
@@ -24,7 +24,7 @@ from halfmask.microdata._policy_checks import with_hierarchies
 from halfmask.microdata._reporting import counted_in_words
 from halfmask.microdata._writing import write_parts
 from halfmask.microdata.mask_section import stated_parameters
-from halfmask.microdata.opening import behind_masks, frame_given
+from halfmask.microdata.opening import behind_masks
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
 
 if TYPE_CHECKING:

@@ -229,12 +229,6 @@ def behind_masks(
     )
 
 
-def frame_given(table: object) -> object:
-    """Return the frame that the caller gave; ``None`` for a path or an opened table."""
-    is_read = isinstance(table, str | Source) or hasattr(table, "__fspath__")
-    return None if is_read else table
-
-
 def opened_as_texts(table: object, options: ReadOptions, dtypes: Mapping[str, str]) -> Source:
     """Open a table such that no cell of a file is read differently because of other rows."""
     as_texts = replace(options, dtypes={**options.dtypes, **dtypes})

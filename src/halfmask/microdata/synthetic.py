@@ -20,7 +20,7 @@ from halfmask.assess.synthesis.quality import binned
 from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import SYNTHETIC
-from halfmask.data import open_table, orders_of
+from halfmask.data import frame_given, open_table, orders_of
 from halfmask.microdata._charts import association_chart, distribution_chart
 from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._synthesis_section import (
@@ -33,7 +33,7 @@ from halfmask.microdata._synthetic_claims import synthetic_claims
 from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
 from halfmask.microdata._writing import write_parts
 from halfmask.microdata.evaluation import LEAST_COUNT
-from halfmask.microdata.opening import frame_given, ledger_view, opened_as_texts
+from halfmask.microdata.opening import ledger_view, opened_as_texts
 from halfmask.release import PicturesBlock, Release, ReleaseKind, RowFiles, TableBlock, TextBlock
 from halfmask.release.page import percent
 from halfmask.synth.chance_copies import MOST_EQUAL

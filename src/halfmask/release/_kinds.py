@@ -17,6 +17,7 @@ KINDS: Final[dict[str, ReleaseKind[Any] | str]] = {
     "synthetic": "halfmask.microdata.synthetic",
     "private-microdata": "halfmask.microdata._private",
     "database": "halfmask.databases._database",
+    "tables": "halfmask.crosstabs._release",
     "private-answer": "halfmask.dp.queries._release_answer",
     "private-model": "halfmask.dp.learning._release_model",
     "privacy-ledger": "halfmask.dp.ledger._release_ledger",

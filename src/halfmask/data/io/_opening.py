@@ -153,6 +153,12 @@ def open_table(
     return source
 
 
+def frame_given(table: object) -> object:
+    """Return the frame that the caller gave; ``None`` for a path or an opened table."""
+    is_read = isinstance(table, str | Source) or hasattr(table, "__fspath__")
+    return None if is_read else table
+
+
 def _places(where: str | Path, called: str) -> list[Place]:
     if isinstance(where, str) and is_object_address(where):
         from halfmask.data.io.object_store import object_places  # noqa: PLC0415 - only when needed

@@ -1,0 +1,238 @@
+"""Suppression in tables of turnover, beside pytauargus: what it costs, and what it leaves unmet.
+
+`python benchmarks/peers.py --only pytauargus` makes the peer's venv; without it, its bars have no
+value. Random firms (`firms.py`) are tabulated over trees; p% = 10 says what is sensitive. Measured:
+
+- 3,094 cells: our pattern and that of pytauargus' modular search (MOD), both audited in full. MOD's
+  is then repaired: what it hides stays hidden, and our search adds what is missing.
+- Up to 442 cells: our proven optimum and that of its optimal search (OPT), without singletons.
+- The four linked tables of `examples/tables`.
+
+`--quick` has one table of up to 221 cells and the linked ones, without the peer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bars import Bar, report, say
+from firms import FirmTable, Problem, problem_of, table_of
+from halfmask.crosstabs import TablesPolicy
+from halfmask.crosstabs._protections import Suppression
+from peers import DEFAULT_INTO, REPOSITORY, python_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LINKED = REPOSITORY / "examples" / "tables"
+#: Its modular search ends by itself in seconds; OPT may not.
+LIMIT = 150
+SMALL = ((85, 1), (85, 2), (221, 1), (221, 2), (273, 1), (442, 1), (442, 2))
+#: OPT knows no singletons, and no sums of hidden cells.
+ALONE = Suppression(search="optimal", singletons="off", hidden_sums=False)
+NO_PEER = "pytauargus has no venv: run python benchmarks/peers.py --only pytauargus"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeerPattern:
+    """What the peer hides, and how long it took; or why there is nothing."""
+
+    hidden: NDArray[np.bool_] | None = None
+    seconds: float = 0.0
+    why: str = ""
+
+
+def peer(table: FirmTable, problem: Problem, suppress: str, into: Path) -> PeerPattern:
+    """Return the peer's pattern; it runs in a process of its own, which may end at any point."""
+    python = python_of("pytauargus", into)
+    if python is None:
+        return PeerPattern(why=NO_PEER)
+    names = list(table.levels)
+    with tempfile.TemporaryDirectory() as folder:
+        trees = {}
+        for name in names:
+            if len(table.levels[name]) > 1:
+                file = Path(folder) / f"{name}.hrc"
+                file.write_text(table.tree(name), encoding="utf-8")
+                trees[name] = str(file)
+        job = {
+            "columns": table.firms.select([*names, "turnover"]).to_dict(as_series=False),
+            "dimensions": names,
+            "hierarchies": trees,
+            "value": "turnover",
+            "p": 10,
+            "suppress": suppress,
+        }
+        given = Path(folder) / "job.json"
+        given.write_text(json.dumps(job), encoding="utf-8")
+        words = [str(python), str(Path(__file__).with_name("peer_pytauargus.py")), str(given)]
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, check=False)
+        except subprocess.TimeoutExpired:
+            return PeerPattern(why=f"{suppress} took more than {LIMIT} s")
+    if done.returncode != 0:
+        ended = "by a segmentation fault" if done.returncode < 0 else "with an error"
+        return PeerPattern(why=f"{suppress} ended {ended}")
+    answer = json.loads(done.stdout)
+    return PeerPattern(hidden=in_our_order(answer["cells"], problem), seconds=answer["seconds"])
+
+
+def in_our_order(answer: list[list[object]], problem: Problem) -> NDArray[np.bool_]:
+    """Return whether the peer hides each of our cells."""
+    cells = problem.cells
+    names = [
+        [each.codes[code] for code in cells.codes[:, at]]
+        for at, each in enumerate(cells.dimensions)
+    ]
+    where = {codes: number for number, codes in enumerate(zip(*names, strict=True))}
+    hidden = np.zeros(cells.n, dtype=bool)
+    for codes, value, status in answer:
+        if status in ("U", "M"):
+            number = where[tuple(codes)]  # type: ignore[arg-type] # a list of texts
+            if abs(cells.value[number] - float(value)) > 0.5:  # type: ignore[arg-type] # a number
+                raise ValueError("The peer has another table.")
+            hidden[number] = True
+    return hidden
+
+
+def large(cells: int, *, seed: int, quick: bool, into: Path) -> list[Bar]:
+    """Return what we hide in a large table, and what MOD does after its repair."""
+    table = table_of(cells, seed=seed)
+    problem = table.problem
+    sensitive = int(problem.sensitivity.is_sensitive.sum())
+    start = time.perf_counter()
+    pattern = problem.hide()
+    seconds = time.perf_counter() - start
+    unmet, needed = problem.unmet(pattern.hidden, singletons="exact")
+    n, cost = problem.secondary(pattern.hidden)
+    what = f"{problem.cells.n} cells with a value, {sensitive} sensitive"
+    say(
+        f"{table.name}: {what}: ours hides {n} more / {cost:,.0f} in {seconds:.1f} s, ",
+    )
+    name = f"{cells} cells"
+    bars = [
+        Bar(
+            name=f"{name}: requirements unmet",
+            value=unmet,
+            goal=0,
+            side="at most",
+            why=f"of {needed}; {what}",
+        )
+    ]
+    if quick:
+        return bars
+    theirs = peer(table, problem, "MOD(1)", into)
+    ratio = None
+    why = theirs.why
+    if theirs.hidden is not None:
+        before = problem.secondary(theirs.hidden | problem.sensitivity.is_sensitive)
+        open_, of = problem.unmet(theirs.hidden, singletons="exact")
+        repaired = problem.keeping(theirs.hidden).hide()
+        after = problem.secondary(repaired.hidden)
+        ratio = cost / after[1]
+        why = (
+            f"ours {n} / {cost:,.0f}; MOD {before[0]} / {before[1]:,.0f} in {theirs.seconds:.1f} s "
+            f"leaves {open_} of {of} unmet; repaired {after[0]} / {after[1]:,.0f}"
+        )
+        say(f"{table.name}: {why}")
+    bars.append(
+        Bar(
+            name=f"{name}: value hidden, of MOD repaired",
+            value=ratio,
+            goal=1.0,
+            side="at most",
+            why=why,
+        )
+    )
+    return bars
+
+
+def optimum(tables: tuple[tuple[int, int], ...], into: Path) -> Bar:
+    """Return the largest share by which our proven optimum and OPT's differ."""
+    apart: list[float] = []
+    notes = []
+    for cells, seed in tables:
+        table = table_of(cells, seed=seed)
+        problem = table.problem
+        start = time.perf_counter()
+        pattern = problem.hide(ALONE)
+        seconds = time.perf_counter() - start
+        ours = problem.secondary(pattern.hidden)[1]
+        theirs = peer(table, problem, "OPT(1,10)", into)
+        gap = "not proven" if pattern.gap is None else f"gap {pattern.gap:.2%}"
+        line = f"{table.name}: ours {ours:,.0f} ({gap}) in {seconds:.1f} s"
+        if theirs.hidden is None:
+            say(f"{line}; {theirs.why}")
+            notes.append(theirs.why)
+            continue
+        cost = problem.secondary(theirs.hidden)[1]
+        unmet, _ = problem.unmet(theirs.hidden, singletons="off")
+        say(f"{line}; OPT {cost:,.0f} in {theirs.seconds:.1f} s, {unmet} unmet")
+        if pattern.gap is None or pattern.gap > 0:
+            notes.append(f"{table.name}: {gap}")
+        apart.append(abs(ours - cost) / max(cost, 1.0))
+        if ours != cost:
+            notes.append(f"{table.name}: ours {ours:,.0f}, OPT {cost:,.0f} with {unmet} unmet")
+    return Bar(
+        name="up to 442 cells: cost of the optimum, distance to OPT's",
+        value=max(apart) if len(apart) == len(tables) else None,
+        goal=1e-9,
+        side="at most",
+        why="; ".join(dict.fromkeys(notes)),
+    )
+
+
+def linked() -> list[Bar]:
+    """Return what the four linked tables leave unmet, and how long they take."""
+    policy = TablesPolicy.load(LINKED / "policy.toml")
+    start = time.perf_counter()
+    problem = problem_of(str(LINKED / "turnover"), policy)
+    pattern = problem.hide()
+    unmet, needed = problem.unmet(pattern.hidden, singletons="exact")
+    seconds = time.perf_counter() - start
+    n, cost = problem.secondary(pattern.hidden)
+    in_all = sum(len(each) for each in problem.cells.tables.values())
+    sensitive = int(problem.sensitivity.is_sensitive.sum())
+    why = f"{in_all} cells, {problem.cells.n} apart; {sensitive} sensitive, {n} more hidden"
+    say(f"linked tables: {why}, of {cost:,.0f}")
+    return [
+        Bar(
+            name="four linked tables: requirements unmet",
+            value=unmet,
+            goal=0,
+            side="at most",
+            why=f"of {needed}; {why}",
+        ),
+        Bar(name="four linked tables, s", value=seconds, goal=20, side="at most", why=why),
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one small table, without the peer")
+    parser.add_argument("--peers", type=Path, default=DEFAULT_INTO, help="the folder of the venvs")
+    arguments = parser.parse_args()
+    into = arguments.peers
+    bars = linked()
+    if arguments.quick:
+        bars += large(221, seed=1, quick=True, into=into)
+    else:
+        bars += large(3094, seed=1, quick=False, into=into)
+        bars.append(optimum(SMALL, into))
+    report(bars)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+"""Dimensions of a policy: flat, trees of columns or of a file, and sums over them.
+
+`build_dimensions` makes the dimensions of all tables of a policy from the paths that are read off
+the data and from the files that the policy names; `read_hrc` reads a file of tau-argus. Codes are
+texts, as they are written: "NA", "01", and names with dots or blanks are codes like any other.
+
+A code that repeats its parent's name is the parent, so levels with one child add no code. A code
+under two parents is refused, and so is a row of microdata whose code is the sum of others.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from halfmask._errors import HierarchyError, SchemaError
+from halfmask.crosstabs._dimension import CodeSum, Dimension, flat_dimension, tree_dimension
+from halfmask.crosstabs._policy import DimensionSection
+from halfmask.data import natural_order, read_hierarchy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from halfmask.crosstabs._policy import TablesPolicy
+
+#: What ARX calls the code that covers all.
+_ROOT: Final = "*"
+
+
+def read_hrc(
+    path: str | Path, *, name: str, total: str = "Total", indent: str = "@", encoding: str = "utf-8"
+) -> Dimension:
+    r"""Read a tree of codes from an ``.hrc`` file of tau-argus.
+
+    Parameters
+    ----------
+    path
+        The file: a code in each line, after one sign for each level below the first.
+    name
+        The name of the dimension.
+    total
+        The code of all together, which such files lack.
+    indent
+        The sign of a level.
+    encoding
+        The encoding of the file, such as ``"cp1252"`` for files of older Windows programs.
+
+    Returns
+    -------
+    Dimension
+        The codes in the order of the file.
+
+    Raises
+    ------
+    HierarchyError
+        If the file can't be read, has no code, skips a level, or has a code under two others.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "region.hrc"
+    ...     written = file.write_text("north\n@oslo\n@bergen\nsouth\n")
+    ...     read_hrc(file, name="region").leaves
+    ('oslo', 'bergen', 'south')
+    """
+    paths: list[tuple[str, ...]] = []
+    for number, line in enumerate(_text_of(path, name, encoding).splitlines(), start=1):
+        written = line.rstrip()
+        code = written.lstrip(indent).strip()
+        level = len(written) - len(written.lstrip(indent))
+        if not written:
+            continue
+        if not code or level > len(paths[-1] if paths else ()):
+            raise HierarchyError(
+                f"Line {number} of the .hrc file of dimension {name!r} "
+                + ("has no code." if not code else "skips a level."),
+                hint=f"Write one {indent!r} for each level before the code, and each code once.",
+            )
+        paths.append((*(paths[-1] if paths else ())[:level], code))
+    if not paths:
+        raise HierarchyError(f"The .hrc file of dimension {name!r} has no codes.")
+    return tree_dimension(name, paths, total=total)
+
+
+def columns_of(policy: TablesPolicy, name: str) -> tuple[str, ...]:
+    """Return the columns of microdata that a dimension is read from, that of its codes last."""
+    section = policy.dimensions.get(name)
+    return section.levels if section is not None and section.levels else (name,)
+
+
+def build_dimensions(
+    policy: TablesPolicy,
+    found: Mapping[str, Sequence[tuple[str, ...]]],
+    *,
+    order: Mapping[str, Sequence[str]],
+    totals_too: bool = False,
+) -> dict[str, Dimension]:
+    """Return the dimensions of a policy by their names.
+
+    ``found`` has for each dimension the distinct paths of codes that the table has, from the top
+    to the code; ``order`` has the order of codes where the type of a column has one. A ready table
+    has codes of totals too; microdata must have codes at the bottom.
+    """
+    made = {}
+    for name, paths in found.items():
+        section = policy.dimensions.get(name) or DimensionSection()
+        dimension = _declared(
+            policy, name, section, paths, order=order.get(name, ()), totals_too=totals_too
+        )
+        made[name] = _with_sums(dimension, section.sums)
+        _check_codes(made[name], [path[-1] for path in paths], totals_too=totals_too)
+    return made
+
+
+def _declared(
+    policy: TablesPolicy,
+    name: str,
+    section: DimensionSection,
+    paths: Sequence[tuple[str, ...]],
+    *,
+    order: Sequence[str],
+    totals_too: bool,
+) -> Dimension:
+    """Return a dimension without the sums that the policy adds."""
+    if section.hierarchy is not None:
+        place = Path(section.hierarchy)
+        if policy.folder is not None:
+            place = policy.folder / place
+        return read_tree(place, name=name, total=section.total)
+    if section.codes:
+        return flat_dimension(name, section.codes, total=section.total)
+    if section.levels:
+        return tree_dimension(name, paths, total=section.total)
+    codes = {path[-1] for path in paths} - set(section.sums)
+    if section.total in codes and not totals_too:
+        raise _report_total(name)
+    codes.discard(section.total)
+    ordered = [code for code in order if code in codes]
+    others = natural_order(pl.Series(sorted(codes.difference(ordered)), dtype=pl.String))
+    return flat_dimension(name, [*ordered, *others], total=section.total)
+
+
+def _report_total(name: str) -> SchemaError:
+    return SchemaError(
+        f"Column {name!r} has rows whose code is that of the total.",
+        hint="Rows of microdata must not be totals: leave them out, or name the total otherwise by "
+        "total in the policy. Give a table that has totals as a ready one, by [ready].",
+    )
+
+
+def read_tree(path: Path, *, name: str, total: str) -> Dimension:
+    """Read a tree from a file: ``.hrc``, ARX's CSV, or CSV of levels from the top with a header.
+
+    ARX's files begin with the code at the bottom and have no header. Which of the two a CSV file
+    is shows by the side that has more codes.
+    """
+    if path.suffix.lower() == ".hrc":
+        return read_hrc(path, name=name, total=total)
+    rows, delimiter = _rows_of(path, name)
+    first, last = (len({row[side] for row in rows}) for side in (0, -1))
+    if first > last or (first == last and (delimiter == ";" or len(rows[0]) == 1)):
+        tree = read_hierarchy(path, column=name, delimiter=delimiter)
+        paths: Iterable[Sequence[str]] = (row[::-1] for row in tree.levels.rows())
+        return tree_dimension(
+            name, ([c for c in path if c != _ROOT] for path in paths), total=total
+        )
+    return tree_dimension(name, _filled(rows[1:], name), total=total)
+
+
+def _rows_of(path: Path, name: str) -> tuple[list[list[str]], str]:
+    """Return the rows of a CSV file, and the delimiter that gives all of them equal length."""
+    text = _text_of(path, name, "utf-8")
+    for delimiter in ";,\t|":
+        try:
+            rows = [row for row in csv.reader(io.StringIO(text), delimiter=delimiter) if row]
+        except csv.Error:
+            continue
+        if rows and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
+            return rows, delimiter
+    single = [[line.strip().strip('"')] for line in text.splitlines() if line.strip()]
+    if not single:
+        raise HierarchyError(f"The hierarchy file of dimension {name!r} is empty.")
+    if any("," in row[0] or ";" in row[0] for row in single):
+        raise HierarchyError(
+            f"The hierarchy file of dimension {name!r} has lines of different lengths.",
+            hint="Each line needs as many fields as the first.",
+        )
+    return single, ";"
+
+
+def _filled(rows: Iterable[list[str]], name: str) -> list[tuple[str, ...]]:
+    """Return paths without the empty fields at their ends."""
+    paths = []
+    for number, row in enumerate(rows, start=2):
+        path = tuple(row)
+        while path and not path[-1]:
+            path = path[:-1]
+        if not path or "" in path:
+            raise HierarchyError(
+                f"Line {number} of the hierarchy file of dimension {name!r} has an empty field "
+                "before its code.",
+                hint="Repeat the code above where a level has none.",
+            )
+        paths.append(path)
+    return paths
+
+
+def _text_of(path: str | Path, name: str, encoding: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    except UnicodeDecodeError:
+        problem, hint = f"is not in {encoding}", "Save it as UTF-8."
+    except OSError as error:
+        problem = f"can't be read ({type(error).__name__})"
+        hint = "Paths in a policy start at the policy's folder."
+    raise HierarchyError(f"The hierarchy file of dimension {name!r} {problem}.", hint=hint)
+
+
+def _with_sums(dimension: Dimension, sums: Mapping[str, Sequence[str]]) -> Dimension:
+    """Return a dimension with further codes that are sums of others."""
+    if not sums:
+        return dimension
+    known = {*dimension.codes, *sums}
+    unknown = sum(part not in known for parts in sums.values() for part in parts)
+    if unknown:
+        raise HierarchyError(
+            f"The sums of dimension {dimension.name!r} have {unknown} parts that are no codes.",
+            hint="Each part must be a code of the table. Declare codes that the table may lack "
+            "under codes.",
+        )
+    return Dimension(
+        name=dimension.name,
+        codes=tuple(dict.fromkeys((*dimension.codes, *sums))),
+        sums=(*dimension.sums, *(CodeSum(code, tuple(parts)) for code, parts in sums.items())),
+        total=dimension.total,
+    )
+
+
+def _check_codes(dimension: Dimension, codes: Sequence[str], *, totals_too: bool) -> None:
+    """Raise where a table has codes that a dimension lacks, or that are sums of others."""
+    unknown = len(set(codes) - set(dimension.codes))
+    if unknown:
+        raise SchemaError(
+            f"Column {dimension.name!r} has {unknown} codes that its dimension lacks.",
+            hint="Add them to the hierarchy file, or to codes in the policy.",
+        )
+    inner = set() if totals_too else set(codes) - set(dimension.leaves)
+    if dimension.total in inner:
+        raise _report_total(dimension.name)
+    if inner:
+        raise SchemaError(
+            f"Column {dimension.name!r} has rows of {len(inner)} codes that are sums of others.",
+            hint="Each row of microdata needs a code at the bottom of its hierarchy. Give such "
+            "rows a code of their own under that sum.",
+        )

@@ -1,0 +1,294 @@
+"""The kind `tables`: tables of counts and sums, protected as one system and audited in full."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from halfmask._errors import ParameterError, PolicyError
+from halfmask.claims.crosstab_manifest import (
+    STATE,
+    VALUE,
+    StatedDimension,
+    StatedReady,
+    StatedSum,
+    StatedTable,
+    TablesDetails,
+)
+from halfmask.claims.manifest import TABLES, manifest_path
+from halfmask.crosstabs._claims import additive_claim, tables_claims, tables_weaknesses
+from halfmask.crosstabs._hierarchies import columns_of
+from halfmask.crosstabs._opening import open_cells
+from halfmask.crosstabs._protect import check_asked, protect_cells, record_key_of
+from halfmask.crosstabs._protections import PrivateCounts
+from halfmask.crosstabs._released import ReleasedTable, released_tables
+from halfmask.crosstabs._report import owner_page, page_blocks
+from halfmask.crosstabs._tabulate import open_rows
+from halfmask.crosstabs._writing import file_names, write_tables
+from halfmask.data import Source, atomic_file, frame_given
+from halfmask.data.io.formats import is_object_address
+from halfmask.release import Release, ReleaseKind, RowFiles
+from halfmask.verifier.checks import VerifyInputs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import polars as pl
+
+    from halfmask.claims import Claim
+    from halfmask.claims.claim import Json
+    from halfmask.crosstabs._dimension import Dimension
+    from halfmask.crosstabs._policy import TablesPolicy
+    from halfmask.release import Inputs, WriteJob
+    from halfmask.release.page import AnyBlock
+    from halfmask.release.release import ShownTable
+
+#: What follows the name of a release in that of its owner's page.
+OWNER: Final = ".owner.html"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)  # its tables hold true values
+class TablesFacts:
+    """Tables of a release with true and published values, and the table that they are made of."""
+
+    tables: tuple[ReleasedTable, ...]
+    #: For the verifier, which tabulates it again; ``None`` where it can't compare them.
+    given: object
+    #: What noise was added, in sentences.
+    noise: tuple[str, ...] = ()
+
+    def frame(self, number: int = 0) -> pl.DataFrame:
+        """Return the long table of a number, as it is released."""
+        return self.tables[number].frame
+
+
+def make(table: object, policy: TablesPolicy, inputs: Inputs) -> Release[TablesFacts]:
+    """Tabulate, protect and audit all tables of a policy."""
+    check_asked(policy, inputs)
+    if isinstance(policy.made_protection(), PrivateCounts):
+        return _release(table, policy, *_private_facts(table, policy, inputs))
+    whole = policy.with_counts()
+    given = table if policy.ready is not None else open_rows(table, _codes(policy))
+    record = getattr(policy.made_protection(), "record", None)
+    if record is not None:
+        check_records(given, record)
+    cells = open_cells(
+        given,
+        whole,
+        engine=inputs.engine,
+        progress=inputs.progress,
+        record=record,
+        record_key=record_key_of(policy, inputs),
+    )
+    published = protect_cells(cells, policy, inputs)
+    tables = released_tables(published, whole)
+    _check_columns(tables)
+    claims = tuple(tables_claims(published, policy))
+    return _release(table, policy, TablesFacts(tables=tables, given=given), claims)
+
+
+def _private_facts(
+    table: object, policy: TablesPolicy, inputs: Inputs
+) -> tuple[TablesFacts, tuple[Claim, ...]]:
+    """Draw counts under differential privacy; the ledger is charged before."""
+    from halfmask.crosstabs._private_counts import make_private  # noqa: PLC0415 # loads room dp
+
+    private = make_private(table, policy, inputs)
+    tables = released_tables((private.published,), policy)
+    noise = tuple(each.sentence() for each in private.noise)
+    claims = (private.claim(), additive_claim((private.published,)))
+    return TablesFacts(tables=tables, given=None, noise=noise), claims
+
+
+def _release(
+    table: object, policy: TablesPolicy, facts: TablesFacts, claims: tuple[Claim, ...]
+) -> Release[TablesFacts]:
+    return Release(
+        kind=KIND,
+        policy=policy,
+        claims=claims,
+        rows={
+            "out": sum(len(each.cells) for each in facts.tables),
+            "hidden": sum(int(each.hidden.sum()) for each in facts.tables),
+        },
+        facts=facts,
+        source=facts,
+        copies=len(facts.tables),
+        original=frame_given(table),
+    )
+
+
+def check_records(given: object, record: str) -> None:
+    """Refuse records with several rows: one of them could change a count by more than 1."""
+    from halfmask.crosstabs import _cell_key  # noqa: PLC0415 # rare
+
+    if isinstance(given, Source):
+        _cell_key.check_records(given.read(columns=[record])[record])
+
+
+def _codes(policy: TablesPolicy) -> list[str]:
+    """Return the columns of microdata that codes are read from."""
+    names = dict.fromkeys(name for table in policy.tables for name in table.dimensions)
+    return list(dict.fromkeys(each for name in names for each in columns_of(policy, name)))
+
+
+def _numbers(policy: TablesPolicy) -> list[str]:
+    """Return the other columns of microdata that tables are made of."""
+    others = [policy.owner, policy.weight, *(each.value for each in policy.tables)]
+    return list({each: None for each in others if each is not None and each not in _codes(policy)})
+
+
+def _check_columns(tables: Sequence[ReleasedTable]) -> None:
+    """Refuse dimensions of ready tables that are called as a released column is."""
+    for table in tables:
+        taken = {VALUE, STATE, *table.derived} & set(table.dimensions)
+        if taken:
+            raise PolicyError(
+                f"Table {table.name!r} has a dimension of the name {min(taken)!r}, which every "
+                "released table has as a column.",
+                hint="Rename this column of the table.",
+            )
+
+
+@contextmanager
+def files(release: Release[TablesFacts], job: WriteJob) -> Iterator[RowFiles]:
+    """Yield how the tables are written; the owner's page appears when they are verified."""
+    facts, policy = release.facts, release.policy
+
+    def write(folder: Path) -> Sequence[object]:
+        return list(write_tables(facts.tables, policy.output, folder))
+
+    def evidence(_files: object) -> VerifyInputs:
+        given = facts.given
+        columns = [*_codes(policy), *_numbers(policy)]
+        originals = given.read(columns=columns) if isinstance(given, Source) else given
+        return VerifyInputs(originals=originals, earlier=earlier_folders(policy) or None)
+
+    made = RowFiles(write=write, evidence=evidence)
+    if facts.given is None:  # true counts would be a second release, without noise
+        yield made
+        return
+    page = owner_page(facts.tables, policy.made_protection())
+    with atomic_file(owner_path(job.out), overwrite=True) as file:
+        os.fchmod(file.fileno(), 0o600)  # it has true values of hidden cells
+        file.write(page.encode())
+        yield made
+
+
+def owner_path(out: str | Path) -> Path:
+    """Return where the owner's page is: next to the release; of an object store, in this folder."""
+    if isinstance(out, str) and is_object_address(out):
+        return Path(out.rstrip("/").rpartition("/")[2] + OWNER)
+    path = Path(os.path.abspath(out))  # noqa: PTH100 # resolve() would follow a link
+    if not path.name:
+        raise ParameterError("The folder to write has no name.", hint="Name a new folder.")
+    return path.with_name(path.name + OWNER)
+
+
+def weaknesses(release: Release[TablesFacts]) -> list[str]:
+    """Name what the tables don't protect from."""
+    return tables_weaknesses(release.policy)
+
+
+def details(release: Release[TablesFacts]) -> Mapping[str, Json]:
+    """Return dimensions and tables, as a receiver needs them to add up."""
+    policy: TablesPolicy = release.policy
+    tables = release.facts.tables
+    names = file_names(tables, policy.output)
+    used = {name for table in tables for name in table.dimensions}
+    dimensions = {
+        each.name: each
+        for table in tables
+        for each in table.published.cells.dimensions
+        if each.name in used
+    }
+    return TablesDetails(
+        method=_stated_method(policy),
+        dimensions=tuple(_stated(each, policy) for each in dimensions.values()),
+        tables=tuple(
+            StatedTable(
+                name=table.name,
+                file=names[table.name][0],
+                crossed=names[table.name][1],
+                dimensions=table.dimensions,
+                measure=table.measure,
+                negative=table.negative,
+                derived=table.derived,  # type: ignore[arg-type] # words of the policy
+            )
+            for table in tables
+        ),
+        zeros=policy.zeros,
+        earlier=tuple(_hash(folder) for folder in earlier_folders(policy)),
+        owner=policy.owner,
+        weight=policy.weight,
+        weights=policy.weights,
+        ready=None
+        if policy.ready is None
+        else StatedReady(
+            value=policy.ready.value, count=policy.ready.count, largest=policy.ready.largest
+        ),
+    ).to_details()
+
+
+def earlier_folders(policy: TablesPolicy) -> tuple[Path, ...]:
+    """Return the folders of earlier releases; their paths start at the policy."""
+    return tuple((policy.folder or Path()) / each for each in policy.earlier)
+
+
+def _hash(folder: Path) -> str:
+    return hashlib.sha256(manifest_path(folder).read_bytes()).hexdigest()
+
+
+def _stated_method(policy: TablesPolicy) -> dict[str, Json]:
+    section: dict[str, Json] = policy.protection.model_dump(mode="json")
+    return section
+
+
+def _stated(dimension: Dimension, policy: TablesPolicy) -> StatedDimension:
+    section = policy.dimensions.get(dimension.name)
+    levels = () if section is None else section.levels
+    return StatedDimension(
+        name=dimension.name,
+        total=dimension.total,
+        codes=dimension.codes,
+        sums=tuple(StatedSum(total=it.total, parts=it.parts) for it in dimension.sums),
+        column=levels[-1] if levels and levels[-1] != dimension.name else None,
+        missing=None if section is None else section.missing,
+    )
+
+
+def blocks(release: Release[TablesFacts]) -> list[AnyBlock]:
+    """Return the tables, with the attacker's interval of each hidden cell."""
+    facts = release.facts
+    return list(page_blocks(facts.tables, release.policy.made_protection(), facts.noise))
+
+
+def shown(release: Release[TablesFacts]) -> ShownTable:
+    """Return the tables with their sizes, for notebooks."""
+    rows = [
+        (each.name, ", ".join(each.dimensions), len(each.cells), int(each.hidden.sum()))
+        for each in release.facts.tables
+    ]
+    return ("table", "dimensions", "cells", "hidden"), rows, ()
+
+
+_HOW: Final = "Cells of tables are protected by the policy's rules: leave it out."
+KIND = ReleaseKind(
+    name=TABLES,
+    make=make,
+    files=files,
+    weaknesses=weaknesses,
+    details=details,
+    blocks=blocks,
+    shown=shown,
+    about="a policy of tables of counts and sums",
+    refuses={
+        "population": "Rules are about those who contribute to the table: leave it out.",
+        "strict": _HOW,
+        "persons": 'Name the column of who contributes by the key "owner" of the policy.',
+    },
+)

@@ -1,0 +1,247 @@
+"""The page of tables, which is released with them, and the page of their owner, which isn't.
+
+The released page has what everybody can compute from the tables: never a true value of a hidden
+cell, a sum of them, or a reason. The owner's page has the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from halfmask.crosstabs._protections import Suppression
+from halfmask.crosstabs._writing import CROSS, crossed_lines, number_text
+from halfmask.release import TableBlock, TextBlock, html_page
+from halfmask.release.page import ChapterBlock, StyledCell, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from halfmask.crosstabs._pattern import Published
+    from halfmask.crosstabs._protections import Protection
+    from halfmask.crosstabs._released import ReleasedTable
+    from halfmask.release.page import AnyBlock
+
+#: Of larger tables the page shows the beginning.
+_ROWS: Final = 50
+_COLUMNS: Final = 20
+_LISTED: Final = 1000
+_SEARCHES: Final = {
+    "linear": "a search by linear programs",
+    "optimal": "a search for the least cost",
+    "elimination": "elimination in the equations",
+}
+_OWNER: Final = (
+    "This page has true values of hidden cells. It stays with the owner of the data: don't hand "
+    "it over with the release."
+)
+
+
+def page_blocks(
+    tables: Sequence[ReleasedTable], protection: Protection, noise: Sequence[str] = ()
+) -> Iterator[AnyBlock]:
+    """Yield what the released page shows: each table, and how many of its cells are hidden."""
+    yield TextBlock("How cells are protected", [*_how(tables, protection), *noise])
+    if isinstance(protection, Suppression):
+        yield TableBlock(
+            "Cells",
+            ("table", "dimensions", "cells", "hidden", "share"),
+            [
+                (
+                    table.name,
+                    ", ".join(table.dimensions) or "none",
+                    f"{len(table.cells):,}",
+                    f"{int(table.hidden.sum()):,}",
+                    percent(float(table.hidden.mean())) if len(table.cells) else "0%",
+                )
+                for table in tables
+            ],
+        )
+    for table in tables:
+        yield _shown(table)
+
+
+def _how(tables: Sequence[ReleasedTable], protection: Protection) -> Iterator[str]:
+    if not isinstance(protection, Suppression):
+        words = {name: getattr(protection, name) for name in protection.__dataclass_fields__}
+        said = ", ".join(f"{name} = {value}" for name, value in words.items())
+        yield f"Protection: {protection.method}{f' with {said}' if said else ''}."
+        return
+    yield "All tables are protected as one system: a cell that stands in several is one cell."
+    patterns = {table.measure: table.published.pattern for table in tables}
+    for measure, pattern in patterns.items():
+        what = "counts" if measure is None else f"sums of {measure}"
+        if pattern is None:
+            yield f"No cell of the {what} is sensitive, so all are published."
+        else:
+            stopped = " It was stopped before its end." if pattern.stopped else ""
+            yield f"Hidden cells of the {what} were chosen by {_SEARCHES[pattern.search]}.{stopped}"
+    if any(patterns.values()):
+        yield (
+            "Next to a hidden cell stands its feasibility interval: what anybody can compute of it "
+            "from all published cells. Whether the cell is sensitive or protects another isn't "
+            "stated."
+        )
+
+
+def _shown(table: ReleasedTable) -> TableBlock:
+    """Return a table for readers; of a large one, its first rows and columns."""
+    what = "Counts" if table.measure is None else f"Sums of {table.measure}"
+    if len(table.dimensions) > 1:
+        lines = crossed_lines(table)
+        places = _intervals(table)
+        head, rows = lines[0], lines[1:]
+        n_down = len(table.dimensions) - 1
+        marked = [
+            [*row[:n_down], *(_cell(text, places.get((*row[:n_down], name))) for name, text in own)]
+            for row in rows[:_ROWS]
+            for own in [list(zip(head[n_down:], row[n_down:], strict=True))[:_COLUMNS]]
+        ]
+        head = head[: n_down + _COLUMNS]
+        n_columns = len(lines[0]) - n_down
+    else:
+        head, n_columns = [*table.dimensions, "value"], 1
+        places = _intervals(table)
+        rows = [[*codes] for codes in table.labels.rows()] or [[]] * len(table.cells)
+        texts = [number_text(value) for value in table.values.to_list()]
+        marked = [
+            [*codes, _cell(CROSS if hidden else text, places.get(tuple(codes)))]
+            for codes, text, hidden in zip(rows, texts, table.hidden, strict=True)
+        ][:_ROWS]
+    more = [
+        f"the first {shown} of {n:,} {what}"
+        for n, shown, what in ((len(rows), _ROWS, "rows"), (n_columns, _COLUMNS, "columns"))
+        if n > shown
+    ]
+    cut = f" Shown are {' and '.join(more)}." if more else ""
+    return TableBlock(table.name, head, marked, caption=f"{what}.{cut}")
+
+
+def _intervals(table: ReleasedTable) -> dict[tuple[str, ...], str]:
+    """Return the attacker's interval of each hidden cell, by its codes."""
+    found = table.published.audit
+    if found is None:
+        return {}
+    cells = table.cells[table.hidden]
+    codes = table.published.cells.labels(cells, table.dimensions).rows()
+    return {
+        each: interval_text(float(found.lower[cell]), float(found.upper[cell]))
+        for each, cell in zip(codes or [()] * len(cells), cells, strict=True)
+    }
+
+
+def _cell(text: str, interval: str | None) -> str:
+    return text if interval is None else StyledCell(f"{CROSS} ({interval})", "soft")
+
+
+def interval_text(lower: float, upper: float) -> str:
+    """Return an interval in words.
+
+    Examples
+    --------
+    >>> interval_text(3.0, 6.0), interval_text(0.0, float("inf"))
+    ('3 to 6', '0 or more')
+    """
+    low, high = (number_text(float(f"{each:.6g}")) for each in (lower, upper))
+    if math.isinf(lower):
+        return "any" if math.isinf(upper) else f"{high} or less"
+    return f"{low} or more" if math.isinf(upper) else f"{low} to {high}"
+
+
+def owner_page(tables: Sequence[ReleasedTable], protection: Protection) -> str:
+    """Return the page that stays with the owner: which cells are sensitive, why, and the cost."""
+    blocks: list[AnyBlock] = [TextBlock("", [_OWNER], "bad")]
+    for each in dict.fromkeys(id(table.published) for table in tables):
+        published = next(table.published for table in tables if id(table.published) == each)
+        what = "Counts" if published.cells.is_count else f"Sums of {published.cells.measure}"
+        own = _suppressed if isinstance(protection, Suppression) else _changed
+        blocks.append(ChapterBlock(what, list(own(published))))
+    return html_page("Owner's page of tables", blocks)
+
+
+def _suppressed(published: Published) -> Iterator[AnyBlock]:
+    sensitivity, pattern, cells = published.sensitivity, published.pattern, published.cells
+    if sensitivity is None or pattern is None:
+        yield TextBlock("", ["No cell is sensitive, so all are published."])
+        return
+    is_sensitive, hidden = sensitivity.is_sensitive, published.hidden
+    total = float(np.abs(cells.value).sum())
+    value = float(np.abs(cells.value[hidden]).sum())
+    rows = [
+        ("cells", f"{cells.n:,}"),
+        ("sensitive cells", f"{int(is_sensitive.sum()):,}"),
+        ("other hidden cells", f"{int((hidden & ~is_sensitive).sum()):,}"),
+        ("hidden value, of all cells", percent(value / total) if total else "0%"),
+        ("search", _SEARCHES[pattern.search]),
+        ("cost", f"{pattern.cost:,.6g}"),
+    ]
+    if pattern.gap is None:
+        rows.append(("proven", "no bound on the least cost"))
+    else:
+        rows.append(("proven", f"another pattern saves at most {percent(pattern.gap)} of the cost"))
+    if pattern.stopped:
+        rows.append(("stopped", "before its end; all requirements are met"))
+    if published.unlinked:
+        rows.append(("published before with another value", f"{published.unlinked:,} cells"))
+    yield TableBlock("", (), rows)
+    yield from _listed(published)
+
+
+def _listed(published: Published) -> Iterator[AnyBlock]:
+    """Yield the hidden cells: sensitive ones first, in the order of the cells."""
+    sensitivity, found, cells = published.sensitivity, published.audit, published.cells
+    if sensitivity is None or found is None:
+        return
+    is_sensitive = sensitivity.is_sensitive
+    hidden = np.flatnonzero(published.hidden)
+    order = hidden[np.argsort(~is_sensitive[hidden], kind="stable")]
+    names = [each.name for each in cells.dimensions]
+    codes = cells.labels(order[:_LISTED], names).rows() or [()] * len(order[:_LISTED])
+    rows = [
+        (
+            *own,
+            number_text(float(cells.value[cell])),
+            ", ".join(sensitivity.reasons[cell]) or "protects others",
+            _needed(published, int(cell)) if is_sensitive[cell] else "",
+            interval_text(float(found.lower[cell]), float(found.upper[cell])),
+        )
+        for own, cell in zip(codes, order[:_LISTED].tolist(), strict=True)
+    ]
+    cut = f" Shown are the first {_LISTED:,} of {len(order):,}." if len(order) > _LISTED else ""
+    yield TableBlock(
+        "Hidden cells",
+        (*names, "true value", "rules", "needs", "attacker's interval"),
+        rows,
+        caption=f"Sensitive cells come first.{cut}",
+    )
+
+
+def _needed(published: Published, cell: int) -> str:
+    sensitivity, value = published.sensitivity, float(published.cells.value[cell])
+    if sensitivity is None:
+        return ""
+    return interval_text(
+        value - float(sensitivity.below[cell]), value + float(sensitivity.above[cell])
+    )
+
+
+def _changed(published: Published) -> Iterator[AnyBlock]:
+    """Yield how far published values are from the true ones."""
+    true, value = published.cells.value, published.value
+    away = np.abs(value - true)
+    n = len(true)
+    rows = [
+        ("cells", f"{n:,}"),
+        ("changed", f"{int((away > 0).sum()):,}"),
+        ("mean distance", f"{away.mean():,.4g}" if n else "0"),
+        ("largest distance", f"{away.max():,.4g}" if n else "0"),
+        ("mean distance, of the mean value", _relative(away, true)),
+    ]
+    yield TableBlock("Distance of published values from the true ones", (), rows)
+
+
+def _relative(away: np.ndarray, true: np.ndarray) -> str:
+    mean = float(np.abs(true).mean()) if len(true) else 0.0
+    return percent(float(away.mean()) / mean) if mean else "0%"

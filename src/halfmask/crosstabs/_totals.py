@@ -1,0 +1,201 @@
+"""Totals of inner cells: every sum along every dimension, with their contributors.
+
+Inner cells are spread to the codes that cover them, one dimension after the other. What adds up is
+multiplied by a sparse matrix of each step. An owner who is in several inner cells is one
+contributor of a total, so these owners are added to all cells one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from halfmask._errors import PolicyError
+from halfmask.crosstabs._cells import LARGEST, row_keys
+from halfmask.kernels.tabulation.largest import Lists, OwnerRoom, add_owners, keep_largest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.crosstabs._dimension import Dimension
+
+#: The most cells that one measure may have.
+MOST_CELLS: Final = 5_000_000
+
+
+class Owners(NamedTuple):
+    """Owners by number, and their parts in inner cells; ``starts`` has the first part of each."""
+
+    numbers: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    plain: NDArray[np.float64]
+    weighted: NDArray[np.float64]
+    heavy: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What is counted of n cells: all of it adds up, but for owners who are in several cells.
+
+    ``sums`` has columns for rows, value, absolute value and contributors; ``keys`` are sums of
+    record keys, modulo 1.
+    """
+
+    codes: NDArray[np.int32]
+    sums: NDArray[np.float64]
+    keys: NDArray[np.float64]
+    lists: Lists
+
+    def take(self, cells: NDArray[np.int64]) -> Tally:
+        """Return some of the cells."""
+        return Tally(
+            codes=self.codes[cells],
+            sums=self.sums[cells],
+            keys=self.keys[cells],
+            lists=Lists(*(each[cells] for each in self.lists)),
+        )
+
+
+def empty_lists(n: int) -> Lists:
+    """Return lists of the largest of n cells that have no contributor yet."""
+    return Lists(
+        np.zeros((n, LARGEST)),
+        np.zeros((n, LARGEST)),
+        np.full((n, LARGEST), -1, dtype=np.int64),
+    )
+
+
+def joined_lists(lists: Lists, into: NDArray[np.int64], n: int) -> Lists:
+    """Return lists of n cells that hold the largest of others; no owner is in two of these."""
+    made = empty_lists(n)
+    cells = np.repeat(into, LARGEST)
+    keep_largest(cells, *(each.ravel() for each in lists), made)
+    return made
+
+
+def group_codes(
+    codes: NDArray[np.int32], sizes: Sequence[int]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first row of each combination of codes, in order, and each row's combination."""
+    _, first, inverse = np.unique(row_keys(codes, sizes), return_index=True, return_inverse=True)
+    return first, inverse.reshape(-1)
+
+
+def group_cells(tally: Tally, sizes: Sequence[int]) -> tuple[Tally, NDArray[np.int64]]:
+    """Return cells of the same codes as one, in order, and which one each has become.
+
+    Without owners who are in several of them, this counts everything of the cells.
+    """
+    first, inverse = group_codes(tally.codes, sizes)
+    step = _step(inverse, np.arange(len(inverse)), (len(first), len(inverse)))
+    return _stepped(tally, step, tally.codes[first]), inverse
+
+
+def add_totals(
+    inner: Tally, dimensions: Sequence[Dimension], owners: Owners | None, *, what: str
+) -> Tally:
+    """Return inner cells and all their totals, sorted by their codes.
+
+    ``inner`` has the positions of leaves, and who is in one inner cell only; ``owners`` has the
+    others, whose rows and values ``inner`` has already.
+    """
+    covers = None if owners is None else _identity(len(inner.codes))
+    sizes = [len(each.codes) for each in dimensions]
+    found = inner
+    for at, dimension in enumerate(dimensions):
+        codes, source = _spread(found.codes, at, dimension, what)
+        first, inverse = group_codes(codes, sizes)
+        if len(first) > MOST_CELLS:
+            raise report_size(what, len(first))
+        step = _step(inverse, source, (len(first), len(found.codes)))
+        found = _stepped(found, step, codes[first])
+        if covers is not None:
+            covers = step @ covers
+    if owners is not None and covers is not None:
+        _add(found, csr_array(covers.T), owners)
+    return found
+
+
+def report_size(what: str, n: int) -> PolicyError:
+    """Return the error of too many cells."""
+    return PolicyError(
+        f"{what} would have {n:,} cells or more; {MOST_CELLS:,} can be protected together.",
+        hint="Cross fewer dimensions in one table, or declare coarser codes.",
+    )
+
+
+def _identity(n: int) -> csr_array:
+    return csr_array((np.ones(n), np.arange(n), np.arange(n + 1)), shape=(n, n))
+
+
+def _spread(
+    codes: NDArray[np.int32], at: int, dimension: Dimension, what: str
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return each cell once for every code that covers it along one dimension, and its source."""
+    above: list[list[int]] = [[] for _ in dimension.codes]
+    for number, code in enumerate(dimension.codes):
+        for leaf in dimension.covers[code]:
+            above[dimension.position[leaf]].append(number)
+    lengths = np.array([len(each) for each in above], dtype=np.int64)
+    starts = np.cumsum([0, *lengths])[:-1]
+    flat = np.array([code for each in above for code in each], dtype=np.int32)
+    own = codes[:, at]
+    n = int(lengths[own].sum())
+    if n > 8 * MOST_CELLS:
+        raise report_size(what, n)
+    source = np.repeat(np.arange(len(codes)), lengths[own])
+    ends = np.cumsum(lengths[own])
+    within = np.arange(n) - np.repeat(ends - lengths[own], lengths[own])
+    made = codes[source]
+    made[:, at] = flat[starts[own[source]] + within]
+    return made, source
+
+
+def _step(
+    inverse: NDArray[np.int64], source: NDArray[np.int64], shape: tuple[int, int]
+) -> csr_array:
+    """Return the matrix that adds cells up."""
+    step = csr_array((np.ones(len(source)), (inverse, source)), shape=shape)
+    step.sort_indices()
+    return step
+
+
+def _stepped(tally: Tally, step: csr_array, codes: NDArray[np.int32]) -> Tally:
+    cells = np.repeat(np.arange(step.shape[0]), np.diff(step.indptr))
+    lists = Lists(*(each[step.indices] for each in tally.lists))
+    return Tally(
+        codes=codes,
+        sums=step @ tally.sums,
+        keys=(step @ tally.keys) % 1.0,
+        lists=joined_lists(lists, cells, step.shape[0]),
+    )
+
+
+def _add(found: Tally, covers: csr_array, owners: Owners) -> None:
+    """Add owners who are in several inner cells to the cells that cover them."""
+    n = len(found.codes)
+    room = OwnerRoom(
+        last=np.full(n, -1, dtype=np.int64),
+        slot=np.zeros(n, dtype=np.int64),
+        cell=np.zeros(n, dtype=np.int64),
+        plain=np.zeros(n),
+        weighted=np.zeros(n),
+        heavy=np.zeros(n),
+    )
+    count, absolute = np.zeros(n), np.zeros(n)
+    add_owners(
+        owners.starts,
+        owners.numbers,
+        tuple(np.ascontiguousarray(each) for each in owners[2:]),
+        (covers.indptr.astype(np.int64), covers.indices.astype(np.int64)),
+        room,
+        (count, absolute, found.lists),
+    )
+    found.sums[:, 2] += absolute
+    found.sums[:, 3] += count

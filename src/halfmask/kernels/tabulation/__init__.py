@@ -1,0 +1,1 @@
+"""Loops that tabulate: the largest contributions of each cell."""

@@ -21,8 +21,10 @@ from halfmask.crosstabs._hierarchies import columns_of
 from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._pattern import Published
 from halfmask.crosstabs._tabulate import open_rows
-from halfmask.dp.ledger import PrivacyUnit
-from halfmask.dp.ledger._terms import rows_of_units
+from halfmask.dp.ledger import (
+    PrivacyUnit,
+    rows_of_units,
+)
 from halfmask.dp.noise import LaplaceMechanism
 
 if TYPE_CHECKING:
@@ -131,7 +133,7 @@ def unit_of(policy: TablesPolicy) -> PrivacyUnit:
     if policy.owner is None:
         if settings.person_rows > 1:
             raise PolicyError(
-                "The policy has person_rows and no owner.",
+                "has person_rows and no owner.",
                 hint="Name the column of persons by the key owner, or leave person_rows out: "
                 "without an owner each row is a person.",
             )
@@ -155,13 +157,13 @@ def check_declared(policy: TablesPolicy) -> None:
     ]
     if bare:
         raise PolicyError(
-            f"The policy declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: "
-            "read off the data, they would show who is there.",
+            f"declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: read off the "
+            "data, they would show who is there.",
             hint=f'Write [dimensions.{bare[0]}] with codes = ["...", "..."], or a hierarchy file.',
         )
     if policy.weight is not None:
         raise PolicyError(
-            "The policy has a weight, and counts under differential privacy.",
+            "has a weight, and counts under differential privacy.",
             hint="Leave the weight out: one person's weight can change a count by any amount.",
         )
 

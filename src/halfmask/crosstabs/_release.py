@@ -127,7 +127,7 @@ def check_records(given: object, record: str) -> None:
     from halfmask.crosstabs import _cell_key  # noqa: PLC0415 # rare
 
     if isinstance(given, Source):
-        _cell_key.check_records(given.read(columns=[record])[record], column=record)
+        _cell_key.check_records(given.read(columns=[record])[record])
 
 
 def _codes(policy: TablesPolicy) -> list[str]:

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias
 
 from pydantic import PrivateAttr, ValidationError
 
@@ -132,6 +132,13 @@ class WrittenPolicy(Section):
     def _refused(cls, error: ValidationError) -> PolicyError:
         faults = sorted(error.errors(include_url=False), key=lambda it: it["type"] == "missing")
         return policy_error(faults, lambda fault: _sentence(fault, cls))
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Return the JSON schema of policy files, for editors."""
+        cls._know_all_kinds()
+        schema = cls.model_json_schema(by_alias=True)
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

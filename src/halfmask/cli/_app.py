@@ -14,6 +14,7 @@ import typer
 
 from halfmask import __version__
 from halfmask._errors import ColumnWarning
+from halfmask.cli import _rooms as rooms
 from halfmask.cli._assess import assess
 from halfmask.cli._budget import budget
 from halfmask.cli._console import (
@@ -31,6 +32,7 @@ from halfmask.cli._events import events
 from halfmask.cli._explore import explore
 from halfmask.cli._failures import failure_of
 from halfmask.cli._hash import hash_
+from halfmask.cli._option_groups import flag, spreads_groups
 from halfmask.cli._options import DebugOption, show_help
 from halfmask.cli._predict import predict
 from halfmask.cli._protect import protect, synthesize
@@ -42,14 +44,15 @@ from halfmask.cli._vault import vault
 from halfmask.cli._verify import verify
 
 
+@spreads_groups
 def schema(
     *,
+    of_tables: bool = flag("--tables: Of policies of tables of counts and sums."),
     debug: DebugOption = False,  # noqa: ARG001 - main looks for it
 ) -> int:
     """Print the JSON schema of policy files, for editors."""
-    from halfmask.microdata import Policy  # noqa: PLC0415 - pydantic takes a while
-
-    typer.echo(json.dumps(Policy.json_schema(), indent=2))
+    kind = rooms.crosstabs.TablesPolicy if of_tables else rooms.microdata.Policy
+    typer.echo(json.dumps(kind.json_schema(), indent=2))
     return 0
 
 

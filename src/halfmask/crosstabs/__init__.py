@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from halfmask.crosstabs._crosstab import crosstab
 from halfmask.crosstabs._dimension import CodeSum, Dimension
+from halfmask.crosstabs._hierarchies import read_hrc
 from halfmask.crosstabs._policy import TablesPolicy
 
-__all__ = ["CodeSum", "Dimension", "TablesPolicy", "crosstab"]
+__all__ = ["CodeSum", "Dimension", "TablesPolicy", "crosstab", "read_hrc"]

@@ -80,8 +80,11 @@ class Cells:
     tables
         The cells of each table in the order in which it shows them, by its name.
     record_keys
-        The sum of the keys of the records in each cell, modulo 2**64; ``None`` unless cell keys
-        protect the counts; shape (n,).
+        The sum of the keys of the records in each cell, modulo 1; shape (n,).
+    added
+        Of ready tables: cells that no table had, added as sums of their parts.
+    rounding
+        Of ready tables: how far each value may be from the exact one. Equations hold within it.
     """
 
     measure: str | None
@@ -91,7 +94,9 @@ class Cells:
     contributors: Contributors | None
     equations: csr_array
     tables: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    record_keys: NDArray[np.uint64] | None = None
+    record_keys: NDArray[np.float64] | None = None
+    added: int = 0
+    rounding: float = 0.0
 
     @property
     def n(self) -> int:

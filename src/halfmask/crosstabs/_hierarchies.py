@@ -135,7 +135,7 @@ def _declared(
         return read_tree(place, name=name, total=section.total)
     if section.codes:
         return flat_dimension(name, section.codes, total=section.total)
-    if section.levels and not totals_too:
+    if section.levels:
         return tree_dimension(name, paths, total=section.total)
     codes = {path[-1] for path in paths} - set(section.sums)
     if section.total in codes and not totals_too:
@@ -163,7 +163,7 @@ def read_tree(path: Path, *, name: str, total: str) -> Dimension:
     if path.suffix.lower() == ".hrc":
         return read_hrc(path, name=name, total=total)
     rows, delimiter = _rows_of(path, name)
-    first, last = (len({row[side] for row in rows[1:]}) for side in (0, -1))
+    first, last = (len({row[side] for row in rows}) for side in (0, -1))
     if first > last or (first == last and (delimiter == ";" or len(rows[0]) == 1)):
         tree = read_hierarchy(path, column=name, delimiter=delimiter)
         paths: Iterable[Sequence[str]] = (row[::-1] for row in tree.levels.rows())

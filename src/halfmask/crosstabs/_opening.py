@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from halfmask._progress import Progress, silent
+from halfmask.crosstabs._ready import read_ready
 from halfmask.crosstabs._tabulate import tabulate
 
 if TYPE_CHECKING:
@@ -26,7 +27,13 @@ def open_cells(
     record: str | None = None,
     record_key: Callable[[pl.Series], pl.Series] | None = None,
 ) -> tuple[Cells, ...]:
-    """Return the cells of all tables of a policy, one `Cells` a measure; see `tabulate`."""
+    """Return the cells of all tables of a policy, one `Cells` a measure.
+
+    Of microdata see `tabulate`; with ``[ready]`` in the policy the input is tables, see
+    `read_ready`.
+    """
+    if policy.ready is not None:
+        return read_ready(table, policy, progress=progress)
     return tabulate(
         table, policy, engine=engine, progress=progress, record=record, record_key=record_key
     )

@@ -67,12 +67,15 @@ class Knowledge:
         Bounds of each cell, such as 0 and infinity; shape (n,).
     must_stay, must_hide
         Cells whose state is given: published before or by the policy, or hidden; shape (n,).
+    unlinked
+        How many cells were published before with another value: they aren't the same cells.
     """
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     must_stay: NDArray[np.bool_]
     must_hide: NDArray[np.bool_]
+    unlinked: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +147,8 @@ class Published:
         by the protection.
     requirements
         How many intervals of hidden cells were required of the audit.
+    unlinked
+        How many cells an earlier release published with another value.
     """
 
     cells: Cells
@@ -153,3 +158,4 @@ class Published:
     pattern: Pattern | None = None
     audit: Audit | None = None
     requirements: int = 0
+    unlinked: int = 0

@@ -102,7 +102,7 @@ class CrosstabOutput(Section):
 
 
 class TablesPolicy(WrittenPolicy):
-    """Which tables of counts and sums are made of microdata, and how they are protected.
+    """Which tables of counts and sums are made, and how they are protected.
 
     All tables are protected together: a cell that stands in several of them is one cell.
 
@@ -263,14 +263,6 @@ def _protection_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
     """Yield what doesn't go with how cells are protected."""
     protection, state = policy.made_protection(), policy.cells
     if isinstance(protection, Suppression):
-        if not policy.rules and not state.hide:
-            yield (
-                "has no [[rules]], so no cell would be hidden.",
-                (
-                    "Say what makes a cell sensitive, such as minimum-frequency, or choose another "
-                    "[protection]."
-                ),
-            )
         if policy.zeros == "published" and any(it.named == "zeros" for it in policy.rules):
             yield "has the rule 'zeros' and publishes zeros.", 'Write zeros = "suppressible".'
         if state.hide and state.margin is None:
@@ -292,6 +284,11 @@ def _protection_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
                 ),
                 "Leave it out: every cell is protected in the same way.",
             )
+    if not isinstance(protection, TableRounding) and policy.ready is not None:
+        yield (
+            f"has [ready], which goes with suppression and rounding, and {protection.method!r}.",
+            "Give microdata.",
+        )
     if not isinstance(protection, TableRounding) and any(it.value for it in policy.tables):
         yield (
             f"has tables of sums; {protection.method!r} protects counts.",

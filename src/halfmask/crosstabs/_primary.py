@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError, PolicyError
-from halfmask.crosstabs._cells import LARGEST
+from halfmask.crosstabs._cells import LARGEST, row_keys
 from halfmask.crosstabs._pattern import Sensitivity
 from halfmask.crosstabs._rules import (
     ClassDisclosure,
@@ -145,7 +144,7 @@ def fill_largest(cells: Cells) -> NDArray[np.float64]:
     who = cells.contributors
     if who is None:
         return np.full((cells.n, LARGEST), np.nan)
-    filled, left = np.abs(who.largest), _absolute(cells)
+    filled, left = np.abs(who.largest), absolute_sums(cells)
     before = np.where(who.count <= 1, left, np.nan)  # a single contributor's is the sum
     for rank in range(LARGEST):
         unknown = np.isnan(filled[:, rank])
@@ -179,7 +178,7 @@ def _apply(cells: Cells, rule: Rule, *, where: NDArray[np.bool_], weights: str |
     else:
         excess = _see_shares(cells, rule, where, weights).excess(cast("Concentration", rule))
         found, below, above = where & (excess > 0), excess, excess
-    if (_absolute(cells) <= cells.value * (1 + 1e-9)).all():  # all know that no cell is below 0
+    if (absolute_sums(cells) <= cells.value * (1 + 1e-9)).all():  # all know that no cell is below 0
         below = np.minimum(below, cells.value)
     return found, below, above
 
@@ -193,7 +192,7 @@ def _find_few(cells: Cells, rule: MinimumFrequency, where: NDArray[np.bool_]) ->
             f"Rule {rule.rule!r} has no margin for the sums of {_named(cells)}.",
             hint="Write margin, in percent of the sum, or name tables of counts under tables.",
         )
-    level = np.maximum(_absolute(cells), _least(cells)) * (rule.margin or 0.0) / 100
+    level = np.maximum(absolute_sums(cells), _least(cells)) * (rule.margin or 0.0) / 100
     if not cells.is_count:
         return found, level, level
     return found, np.maximum(level, 1.0), np.maximum(np.maximum(rule.n - cells.value, 1.0), level)
@@ -207,20 +206,22 @@ def _find_classes(cells: Cells, rule: ClassDisclosure, where: NDArray[np.bool_])
     """
     at = next(n for n, each in enumerate(cells.dimensions) if each.name == rule.dimension)
     dimension, total = cells.dimensions[at], _total(cells, at)
-    step = reduce(lambda a, b: a * len(b.codes), cells.dimensions[at + 1 :], 1)
-    keys = _keys(cells)
+    others = [other for other in range(len(cells.dimensions)) if other != at]
+    sizes = [len(cells.dimensions[other].codes) for other in others]
+    own = cells.codes[:, at].astype(np.int64)
+    group = np.unique(row_keys(cells.codes[:, others], sizes), return_inverse=True)[1].ravel()
+    keys = group * len(dimension.codes) + own
     order = np.argsort(keys)
 
     def lookup(wanted: NDArray[np.int64]) -> NDArray[np.int64]:
         spots = np.minimum(np.searchsorted(keys[order], wanted), cells.n - 1)
         return np.where(keys[order[spots]] == wanted, order[spots], -1)
 
-    own = cells.codes[:, at].astype(np.int64)
-    whole = lookup(keys + (total - own) * step)
+    whole = lookup(keys + total - own)
     covers = [dimension.covers[code] for code in dimension.codes]
     partial = np.array([len(each) < len(dimension.leaves) for each in covers])
-    group = np.where(whole >= 0, cells.value[whole], np.nan)
-    found = where & partial[own] & (cells.value > 0) & (group - cells.value <= 1e-9 * group)
+    everybody = np.where(whole >= 0, cells.value[whole], np.nan)
+    found = where & partial[own] & (cells.value > 0) & (everybody - cells.value <= 1e-9 * everybody)
     below, above = np.where(found, 1.0, 0.0), np.zeros(cells.n)
     waiting = np.flatnonzero(found)
     marginal = np.zeros(len(dimension.codes))
@@ -228,7 +229,7 @@ def _find_classes(cells: Cells, rule: ClassDisclosure, where: NDArray[np.bool_])
     leaves = [dimension.position[leaf] for leaf in dimension.leaves]
     for leaf in sorted(leaves, key=lambda leaf: -marginal[leaf]):
         outside = np.array([dimension.codes[leaf] not in each for each in covers])[own[waiting]]
-        empty = lookup(keys[waiting] + (leaf - own[waiting]) * step)
+        empty = lookup(keys[waiting] + leaf - own[waiting])
         fits = outside & (empty >= 0)
         above[empty[fits]], found[empty[fits]] = 1.0, True
         waiting = waiting[~fits]
@@ -243,7 +244,7 @@ def _find_classes(cells: Cells, rule: ClassDisclosure, where: NDArray[np.bool_])
 
 def _see_shares(cells: Cells, rule: Rule, where: NDArray[np.bool_], weights: str | None) -> Shares:
     """Return what a rule of concentration sees of each cell; refuse what can't be decided."""
-    who, largest, total = cells.contributors, fill_largest(cells), _absolute(cells)
+    who, largest, total = cells.contributors, fill_largest(cells), absolute_sums(cells)
     unknown = where & np.isnan(largest).any(axis=1) & (total > 0)
     if who is None or unknown.any():
         raise DataError(
@@ -283,7 +284,7 @@ def _numbers(cells: Cells, of: str, where: NDArray[np.bool_]) -> NDArray[np.floa
     return number
 
 
-def _absolute(cells: Cells) -> NDArray[np.float64]:
+def absolute_sums(cells: Cells) -> NDArray[np.float64]:
     """Return the sums of absolute contributions; the absolute value where nobody knows."""
     value = np.abs(cells.value)
     if cells.contributors is None:
@@ -294,14 +295,9 @@ def _absolute(cells: Cells) -> NDArray[np.float64]:
 
 def _least(cells: Cells) -> float:
     """Return what a cell of 0 counts as where a level is a share of it: the least other cell."""
-    absolute = _absolute(cells)
+    absolute = absolute_sums(cells)
     others = absolute[absolute > 0]
     return 1.0 if cells.is_count or not len(others) else float(others.min())
-
-
-def _keys(cells: Cells) -> NDArray[np.int64]:
-    sizes = [len(each.codes) for each in cells.dimensions]
-    return np.asarray(np.ravel_multi_index(tuple(cells.codes.T), sizes), dtype=np.int64)
 
 
 def _total(cells: Cells, at: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,8 +25,9 @@ from halfmask.crosstabs._requirements import state_requirements
 from halfmask.crosstabs._suppress import suppress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.crosstabs._cells import Cells
@@ -45,16 +47,8 @@ def protect_cells(
     """Protect the cells of each measure as the policy asks, and audit what is hidden.
 
     Counts come first: where a published count is 0, everybody knows that a sum is 0.
-
-    Raises
-    ------
-    PolicyError
-        If rules and cells that must be published contradict each other.
-    GuaranteeNotMetError
-        If everything would be hidden, or a requirement can't be met.
     """
     protection = policy.made_protection()
-    _check_inputs(protection, inputs)
     knowledge = apply_earlier(cells, policy)
     rules = policy.made_rules()
     check_rules([each for each in cells if _is_asked(each, policy, rules)], rules)
@@ -67,14 +61,40 @@ def protect_cells(
     return tuple(done[at] for at in range(len(cells)))
 
 
+def record_key_of(policy: TablesPolicy, inputs: Inputs) -> Callable[[pl.Series], pl.Series] | None:
+    """Return what makes the keys of records, where the protection needs them."""
+    protection = policy.made_protection()
+    if not isinstance(protection, CellKey):
+        return None
+    from halfmask.crosstabs._cell_key import cell_key_secret, record_keys  # noqa: PLC0415 # rare
+
+    if inputs.vault is None and inputs.key is None:
+        raise ParameterError(
+            "Cell keys need a vault: its key gives the same people the same count in every table.",
+            hint="Give [[vault=Vault.open(...)|--vault]], or a key that you keep.",
+        )
+    if inputs.vault is not None:
+        secret = cell_key_secret(inputs.vault)
+    else:
+        secret = derived_key(key_or_fresh(inputs.key), "cell-keys")
+    return partial(record_keys, key=secret)
+
+
 def _is_asked(cells: Cells, policy: TablesPolicy, rules: Sequence[Rule]) -> bool:
     """Whether the policy names a table of the measure: counts of means alone may have no rule."""
     names = {each.name for each in policy.tables}.union(*(rule.tables for rule in rules))
     return policy.ready is not None or bool(names & set(cells.tables))
 
 
-def _check_inputs(protection: Protection, inputs: Inputs) -> None:
-    """Refuse inputs that the protection doesn't use: who gives them expects something of them."""
+def check_asked(policy: TablesPolicy, inputs: Inputs) -> None:
+    """Refuse a policy that protects nothing, and inputs that the protection doesn't use."""
+    protection = policy.made_protection()
+    if isinstance(protection, Suppression) and not policy.rules and not policy.cells.hide:
+        raise PolicyError(
+            "The policy has no [[rules]], so no cell would be hidden.",
+            hint="Say what makes a cell sensitive, such as minimum-frequency, or choose another "
+            "[protection].",
+        )
     used = {
         "key": isinstance(protection, TableRounding | SmallCounts | CellKey),
         "vault": isinstance(protection, CellKey),
@@ -131,6 +151,7 @@ def _suppressed(
         pattern=replace(pattern, hidden=hidden),
         audit=found,
         requirements=len(needs.cell),
+        unlinked=known.unlinked,
     )
 
 
@@ -147,9 +168,9 @@ def _with_named(
 ) -> Sensitivity:
     """Add cells that the policy hides by name: they need an interval, too."""
     named = known.must_hide & ~sensitivity.is_sensitive
-    if not named.any():
+    if margin is None or not named.any():  # without one, they were hidden by an earlier release
         return sensitivity
-    width = np.abs(cells.value) * (margin or 0.0) / 100
+    width = np.abs(cells.value) * margin / 100
     width = np.maximum(width, 1.0) if cells.is_count else width
     reasons = (
         (NAMED,) if is_named else each
@@ -218,12 +239,12 @@ def _changed(
     key = key_or_fresh(inputs.key)
     for each, known in zip(cells, knowledge, strict=True):
         inputs.progress(f"protecting {_in_words(each)}")
-        value = _new_values(each, known, protection, inputs, derived_key(key, str(each.measure)))
+        value = _new_values(each, known, protection, derived_key(key, str(each.measure)))
         yield Published(cells=each, value=value, hidden=np.zeros(each.n, dtype=bool))
 
 
 def _new_values(
-    cells: Cells, known: Knowledge, protection: Protection, inputs: Inputs, key: bytes
+    cells: Cells, known: Knowledge, protection: Protection, key: bytes
 ) -> NDArray[np.float64]:
     if isinstance(protection, TableRounding):
         from halfmask.crosstabs._round import round_cells  # noqa: PLC0415 # loads HiGHS
@@ -233,4 +254,10 @@ def _new_values(
         from halfmask.crosstabs._round import round_small  # noqa: PLC0415 # the same
 
         return round_small(cells, protection, key=key)
-    raise NotImplementedError(protection.method)
+    from halfmask.crosstabs._cell_key import perturb, transition_table  # noqa: PLC0415 # rare
+
+    if not isinstance(protection, CellKey) or cells.record_keys is None:
+        raise TypeError(protection.method)
+    # Sums of keys are fractions of 1 in 32 bits: the first ones of what `perturb` takes.
+    keys = (cells.record_keys * 2.0**32).astype(np.uint64) << np.uint64(32)
+    return perturb(cells.value, keys, transition_table(protection))

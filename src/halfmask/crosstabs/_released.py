@@ -27,29 +27,18 @@ HIDDEN: Final = "hidden"
 _DIGITS: Final = 15
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)  # it has true values
 class ReleasedTable:
-    """A table of one measure, protected.
-
-    Attributes
-    ----------
-    name, dimensions
-        As the policy has them.
-    negative
-        Whether contributions may be negative.
-    derived
-        Statistics besides: ``"mean"``, ``"share"``.
-    published
-        The protected cells of its measure.
-    counts
-        The table with the counts that means are made of.
-    """
+    """A table of one measure, protected, under the name and dimensions of the policy."""
 
     name: str
     dimensions: tuple[str, ...]
+    #: Whether contributions may be negative.
     negative: bool
     derived: tuple[str, ...]
+    #: The protected cells of its measure.
     published: Published
+    #: The table with the counts that means are made of.
     counts: ReleasedTable | None = None
 
     @property

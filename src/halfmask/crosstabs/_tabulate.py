@@ -119,7 +119,7 @@ def tabulate(
     32 bits count, or fractions of 1.
     """
     plan = _planned(policy, record, record_key)
-    source = open_rows(table, plan)
+    source = open_rows(table, [name for columns in plan.columns for name in columns])
     _check_types(source, plan)
     found = fold_table(
         # One worker: polars uses all processors, and more would hold more batches.
@@ -138,7 +138,8 @@ def tabulate(
         for name, each, missing in zip(plan.names, found.paths, plan.missing, strict=True)
     }
     dimensions = tuple(build_dimensions(policy, paths, order=source.orders).values())
-    check_size(policy, dimensions, progress)
+    crossed = {each.name: each.dimensions for each in policy.tables}
+    check_size(crossed, dimensions, zeros=policy.zeros, progress=progress)
     blocks = tuple(_numbered(block, plan, at, dimensions) for at, block in enumerate(found.blocks))
     measures = dict.fromkeys(each.value for each in policy.tables)
     return tuple(
@@ -175,7 +176,7 @@ def _largest_sets(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...
     )
 
 
-def open_rows(table: object, plan: _Plan) -> Source:
+def open_rows(table: object, codes: Sequence[str]) -> Source:
     """Open microdata; codes in files of text are read as they are written."""
     if not isinstance(table, str) and not hasattr(table, "__fspath__"):
         return open_table(table)
@@ -183,8 +184,7 @@ def open_rows(table: object, plan: _Plan) -> Source:
     form = None if is_object_address(name) else form_of_name(name)
     if name != "-" and (form is None or form.format not in TEXT_FORMATS):
         return open_table(table)
-    texts = {name: "string" for columns in plan.columns for name in columns}
-    return open_table(table, options=ReadOptions(dtypes=texts))
+    return open_table(table, options=ReadOptions(dtypes=dict.fromkeys(codes, "string")))
 
 
 def _check_types(source: Source, plan: _Plan) -> None:
@@ -443,8 +443,7 @@ def _check_faults(faults: Mapping[tuple[str, str], int], policy: TablesPolicy) -
 _FAULTS: Final = {
     "missing": (
         "missing cells",
-        "Fill them or leave these rows out. In a dimension they can be a code of their own: "
-        + "name it by missing under [dimensions] in the policy.",
+        "Fill them, or leave these rows out. In a dimension, missing names a code for them.",
     ),
     "infinite": ("infinite numbers", "A sum needs finite numbers."),
     "negative": (
@@ -464,15 +463,17 @@ def _as_paths(frame: pl.DataFrame, missing: str | None) -> list[tuple[str, ...]]
 
 
 def check_size(
-    policy: TablesPolicy, dimensions: Sequence[Dimension], progress: Progress = silent
+    crossed: Mapping[str, Sequence[str]],
+    dimensions: Sequence[Dimension],
+    *,
+    zeros: str,
+    progress: Progress,
 ) -> None:
     """Say how many cells are possible, and raise if cells that nobody is in make too many."""
     codes = {each.name: len(each.codes) for each in dimensions}
-    possible = {
-        table.name: prod(codes[name] for name in table.dimensions) for table in policy.tables
-    }
+    possible = {table: prod(codes[name] for name in names) for table, names in crossed.items()}
     progress(f"tabulating {sum(possible.values()):,} possible cells")
-    if policy.zeros == "suppressible":
+    if zeros == "suppressible":
         for table, n in possible.items():
             if n > MOST_CELLS:
                 raise report_size(f"With zeros that may be hidden, table {table!r}", n)
@@ -525,7 +526,7 @@ def _cells_of(
         of = next(each for each in inner if set(chosen) <= set(each.chosen))
         pieces.append(_piece(of, chosen, at, dimensions))
     if policy.zeros == "suppressible":
-        pieces += [_grid(chosen, dimensions) for chosen in crossed.values()]
+        pieces += [_empty_cells(grid_codes(each, dimensions)) for each in crossed.values()]
     whole = _united(pieces, dimensions)
     is_signed = measure is not None and faults["negative", measure] > 0
     value, absolute = whole.sums[:, 1], whole.sums[:, 2 if is_signed else 1]
@@ -611,20 +612,22 @@ def _owners(inner: _Inner, into: NDArray[np.int64], at: int, tally: Tally) -> Ow
     )
 
 
-def _grid(chosen: tuple[int, ...], dimensions: Sequence[Dimension]) -> Tally:
-    """Return every possible cell of some dimensions, with nobody in it."""
+def grid_codes(chosen: Sequence[int], dimensions: Sequence[Dimension]) -> NDArray[np.int32]:
+    """Return the codes of every possible cell of a table that crosses some dimensions."""
     ranges = [
         np.arange(len(each.codes)) if at in chosen else np.array([each.position[each.total]])
         for at, each in enumerate(dimensions)
     ]
-    n = prod(map(len, ranges))
+    if not ranges:
+        return np.zeros((1, 0), dtype=np.int32)
     codes = np.stack([each.ravel() for each in np.meshgrid(*ranges, indexing="ij")], axis=1)
-    return Tally(
-        codes=codes.astype(np.int32),
-        sums=np.zeros((n, 4)),
-        keys=np.zeros(n),
-        lists=empty_lists(n),
-    )
+    return codes.astype(np.int32)
+
+
+def _empty_cells(codes: NDArray[np.int32]) -> Tally:
+    """Return cells that nobody is in."""
+    n = len(codes)
+    return Tally(codes=codes, sums=np.zeros((n, 4)), keys=np.zeros(n), lists=empty_lists(n))
 
 
 def _united(pieces: Sequence[Tally], dimensions: Sequence[Dimension]) -> Tally:
@@ -645,7 +648,8 @@ def _united(pieces: Sequence[Tally], dimensions: Sequence[Dimension]) -> Tally:
 
 def _renumbered(owners: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return owners by numbers from 0 in the same order; -1 stays."""
-    different = np.unique(owners[owners >= 0])
+    known = np.sort(owners[owners >= 0])
+    different = known[np.diff(known, prepend=-1) > 0]
     return np.where(owners >= 0, np.searchsorted(different, owners), -1)
 
 

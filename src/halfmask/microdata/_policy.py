@@ -217,13 +217,6 @@ class Policy(PolicySections):
             f"At most {self.suppression.max_fraction:.1%} of the rows may be suppressed.",
         )
 
-    @classmethod
-    def json_schema(cls) -> dict[str, Any]:
-        """Return the JSON schema of policy files, for editors."""
-        cls._know_all_kinds()
-        schema = cls.model_json_schema(by_alias=True)
-        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
     def schema(  # type: ignore[override] # shadows a name that pydantic has given up
         self, folder: str | Path | None = None
     ) -> Schema:

@@ -1,0 +1,137 @@
+"""Secondary suppression by linear programs: hide what it takes, then publish what isn't needed.
+
+Source: the linear programs are those of M. Fischetti and J.-J. Salazar-González, "Solving the cell
+suppression problem on tabular data with linear constraints", Management Science 47(7), 2001.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from halfmask.crosstabs._program import TOLERANCE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask._progress import Progress
+    from halfmask.crosstabs._program import Deviations
+    from halfmask.crosstabs._witnesses import Witnesses
+
+#: How often a search for cells is repeated at prices that make each cell cost what it costs.
+_RESCALINGS: Final = 2
+#: The price of a unit of a hidden cell, as a share of the least price: proofs that move few cells.
+_HIDDEN: Final = 1e-3
+
+
+def grow(
+    program: Deviations,
+    witnesses: Witnesses,
+    cost: NDArray[np.float64],
+    hidden: NDArray[np.bool_],
+    *,
+    progress: Progress,
+) -> NDArray[np.bool_]:
+    """Return a pattern that hides more cells until each need has a proof or can't have one.
+
+    Cells with an infinite cost stay. Small needs come first: their cells serve the large ones.
+    """
+    hidden = hidden.copy()
+    needs = witnesses.needs
+    order = np.lexsort((needs.amount < 0, needs.cell, np.abs(needs.amount)))
+    for done, entry in enumerate(order.tolist()):
+        if witnesses.proof[entry] >= 0:
+            continue
+        progress("Hide cells", done / len(order))
+        found = _cheapest(program, witnesses, entry, cost, hidden)
+        if found is not None:
+            hidden[found[0]] = True
+            witnesses.add(*found)
+    return hidden
+
+
+def _cheapest(
+    program: Deviations,
+    witnesses: Witnesses,
+    entry: int,
+    cost: NDArray[np.float64],
+    hidden: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    """Return the deviation for a need whose cells cost least to hide, among those tried."""
+    needs = witnesses.needs
+    cell, amount = int(needs.cell[entry]), float(needs.amount[entry])
+    price = np.where(hidden, _HIDDEN * cost.min(initial=1.0), cost)
+    best, least = None, np.inf
+    for _ in range(_RESCALINGS + 1):
+        found = program.reach(cell, amount, price=price, fixed=needs.fixed(entry))
+        if found is None:
+            break
+        used, moved = found
+        total = cost[used[~hidden[used]]].sum()
+        if total < least:
+            best, least = found, total
+        if total == 0:
+            break
+        new = ~hidden[used]
+        price[used[new]] = cost[used[new]] * abs(amount) / np.abs(moved[new])
+    return best
+
+
+def clean(
+    program: Deviations,
+    witnesses: Witnesses,
+    cost: NDArray[np.float64],
+    hidden: NDArray[np.bool_],
+    kept: NDArray[np.bool_],
+    *,
+    progress: Progress,
+) -> NDArray[np.bool_]:
+    """Return a pattern that publishes cells again that no need takes, the most expensive first.
+
+    Cells that are ``kept`` stay hidden.
+    """
+    hidden = hidden.copy()
+    price = np.where(hidden, np.where(kept, _HIDDEN * cost.min(initial=1.0), cost), np.inf)
+    cuts: list[NDArray[np.float64]] = []
+    candidates = np.flatnonzero(hidden & ~kept)
+    order = candidates[np.argsort(-cost[candidates], kind="stable")]
+    for done, cell in enumerate(order.tolist()):
+        progress("Publish cells again", done / len(order))
+        if any(cut[hidden].sum() - cut[cell] < 1.0 - TOLERANCE for cut in cuts):
+            continue  # this cell is needed, and no program is needed to know it
+        hidden[cell] = False
+        before, kept_price = witnesses.proof.copy(), price[cell]
+        price[cell] = np.inf
+        if _proven_again(program, witnesses, price, witnesses.drop(cell), cuts):
+            witnesses.publish(cell)
+        else:
+            hidden[cell], price[cell] = True, kept_price
+            witnesses.proof = before
+    return hidden
+
+
+def _proven_again(
+    program: Deviations,
+    witnesses: Witnesses,
+    price: NDArray[np.float64],
+    lost: NDArray[np.int64],
+    cuts: list[NDArray[np.float64]],
+) -> bool:
+    """Look for other proofs of some entries, and say whether all have one.
+
+    Small amounts come first: their proofs were found first, so most failures are theirs.
+    """
+    needs = witnesses.needs
+    for entry in lost[np.argsort(np.abs(needs.amount[lost]), kind="stable")].tolist():
+        if witnesses.proof[entry] >= 0:
+            continue
+        cell, amount = int(needs.cell[entry]), float(needs.amount[entry])
+        found = program.reach(cell, amount, price=price, fixed=needs.fixed(entry))
+        if found is None:
+            cut = program.cut(cell, amount, needs.fixed(entry))
+            if cut is not None:
+                cuts.append(cut)
+            return False
+        witnesses.add(*found)
+    return True

@@ -1,0 +1,204 @@
+"""Linear programs over deviations of cells from their true values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from scipy.sparse import csc_array, hstack
+from scipy.sparse.csgraph import connected_components
+
+from halfmask._errors import GuaranteeNotMetError
+from halfmask._foreign import need
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._pattern import Knowledge
+
+#: By how much an equation or a bound may be missed, as a share of the amount that is asked for.
+TOLERANCE: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How far each cell may deviate, as everybody knows before a table is published."""
+
+    below: NDArray[np.float64]
+    above: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, cells: Cells, knowledge: Knowledge) -> Room:
+        """Return what some knowledge leaves around the true values."""
+        return cls(
+            below=np.maximum(cells.value - knowledge.lower, 0.0),
+            above=np.maximum(knowledge.upper - cells.value, 0.0),
+        )
+
+    def stretch(self, cells: NDArray[np.int64], moved: NDArray[np.float64]) -> float:
+        """Return the greatest factor by which a deviation may be multiplied."""
+        side = np.where(moved > 0, self.above[cells], self.below[cells])
+        return float(np.min(side / np.abs(moved), initial=np.inf))
+
+
+class Deviations:
+    """Deviations of cells that keep all equations: one linear program that is solved repeatedly.
+
+    A deviation has a part up and a part down, so that each unit of either has a price. All numbers
+    are divided by the amount that is asked for: the solver's absolute tolerances are relative to
+    it then. Each solution starts at no deviation, which is optimal in the dual: few steps, and
+    the same ones in every run.
+    """
+
+    def __init__(self, equations: csr_array, room: Room, cells: NDArray[np.int64]) -> None:
+        self.cells = cells
+        self._all, self._room = equations, room
+        self._rows = np.flatnonzero(np.diff(equations[:, cells].indptr))
+        self._equations = equations[self._rows][:, cells]
+        self._columns = np.arange(2 * len(cells), dtype=np.int32)
+        both = csc_array(hstack([self._equations, -self._equations]))
+        self._solver = _solver(_model(both, np.zeros(2 * len(cells)), np.zeros(2 * len(cells))))
+
+    def reach(
+        self, cell: int, amount: float, *, price: NDArray[np.float64], fixed: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Return the cheapest deviation that moves a cell by an amount, or None if none does.
+
+        It is given by the cells that move, and how far. A cell with an infinite price isn't moved,
+        and neither are those that are ``fixed``.
+        """
+        n, unit = len(self.cells), abs(amount)
+        costs = price[self.cells]
+        moves = np.isfinite(costs)
+        moves[np.isin(self.cells, fixed)] = False
+        at = int(np.searchsorted(self.cells, cell))
+        if at == n or self.cells[at] != cell:
+            return None
+        sides = (self._room.above[self.cells] / unit, self._room.below[self.cells] / unit)
+        upper = np.where(np.tile(moves, 2), np.concatenate(sides), 0.0)
+        upper[upper < TOLERANCE] = 0.0
+        forward, back = (at, at + n) if amount > 0 else (at + n, at)
+        if upper[forward] < 1.0 - TOLERANCE:
+            return None
+        lower = np.zeros(2 * n)
+        lower[forward] = upper[forward] = 1.0
+        upper[back] = 0.0
+        costs = np.where(moves, costs, 0.0)
+        self._solver.clearSolver()
+        self._solver.changeColsBounds(2 * n, self._columns, lower, upper)
+        self._solver.changeColsCost(2 * n, self._columns, np.concatenate([costs, costs]))
+        found = _solved(self._solver)
+        if found is None:
+            return None
+        moved = found[:n] - found[n:]
+        moved[np.abs(moved) < TOLERANCE / 10.0] = 0.0
+        if np.abs(self._equations @ moved).max(initial=0.0) > TOLERANCE:
+            return None
+        used = np.flatnonzero(moved)
+        return self.cells[used], moved[used] * unit
+
+    def cut(self, cell: int, amount: float, fixed: NDArray[np.int64]) -> NDArray[np.float64] | None:
+        """Return weights of cells that sum up to 1 or more in every pattern that has what failed.
+
+        They are those of hidden cells; ``None`` if the solver has no proof for its last failure.
+        """
+        _, proven, ray = self._solver.getDualRay()
+        if not proven:
+            return None
+        slopes = self._all[self._rows].T @ np.asarray(ray)
+        slopes /= -slopes[cell] * np.sign(amount) or 1.0
+        slopes[np.abs(slopes) < TOLERANCE] = 0.0
+        sides = np.where(slopes > 0, self._room.above, self._room.below) / abs(amount)
+        weights = np.minimum(np.abs(slopes) * np.where(slopes == 0, 0.0, sides), 1.0)
+        weights[cell] = 0.0
+        weights[fixed] = 0.0
+        return weights
+
+
+class Extremes:
+    """The least and greatest deviations of cells: a linear program of one column for each cell."""
+
+    def __init__(self, equations: csr_array, room: Room, cells: NDArray[np.int64]) -> None:
+        self.cells = cells
+        lower, upper = -room.below[cells], room.above[cells]
+        finite = np.abs(np.concatenate([lower, upper]))
+        self._unit = max(finite[np.isfinite(finite)].max(initial=0.0), 1.0) / 1000.0
+        matrix = csc_array(equations[np.diff(equations[:, cells].indptr) > 0][:, cells])
+        self._solver = _solver(_model(matrix, lower / self._unit, upper / self._unit))
+        self._solver.setOptionValue("simplex_strategy", 4)  # primal: the last vertex is feasible
+        self._solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
+        self._columns = np.arange(len(cells), dtype=np.int32)
+
+    def extreme(
+        self, weights: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """Return a deviation of the greatest weighted sum, and a direction if it has no limit."""
+        import highspy  # noqa: PLC0415 # an optional library
+
+        self._solver.changeColsCost(len(self.cells), self._columns, -weights)
+        self._solver.run()
+        status, ray = self._solver.getModelStatus(), None
+        if status == highspy.HighsModelStatus.kUnbounded:
+            ray = np.asarray(self._solver.getPrimalRay()[2])
+        elif status != highspy.HighsModelStatus.kOptimal:
+            raise GuaranteeNotMetError(
+                "The intervals of hidden cells can't be computed: the solver found no solution.",
+                hint="Report the sizes of the tables. Fewer dimensions may help.",
+            )
+        return np.asarray(self._solver.getSolution().col_value) * self._unit, ray
+
+
+def components(equations: csr_array, cells: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Return groups of some cells that no equation connects, each in ascending order."""
+    chosen = np.flatnonzero(cells)
+    if not len(chosen):
+        return []
+    part = equations[:, chosen]
+    _, labels = connected_components(part.T @ part, directed=False)
+    order = np.argsort(labels, kind="stable")
+    return [chosen[each] for each in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)]
+
+
+def _model(matrix: csc_array, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Any:  # noqa: ANN401 # of an optional library
+    need("highspy")
+    import highspy  # noqa: PLC0415 # an optional library
+
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = matrix.shape
+    model.col_cost_ = np.zeros(len(lower))
+    model.col_lower_, model.col_upper_ = lower, upper
+    model.row_lower_ = model.row_upper_ = np.zeros(matrix.shape[0])
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_ = matrix.indptr
+    model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indices, matrix.data
+    return model
+
+
+def _solver(model: Any) -> Any:  # noqa: ANN401 # of an optional library
+    import highspy  # noqa: PLC0415 # an optional library
+
+    # Its own __init__ enables callbacks, which prints a banner before output can be turned off.
+    solver = highspy.Highs.__new__(highspy.Highs)
+    super(highspy.Highs, solver).__init__()
+    for option, value in (
+        ("output_flag", False),
+        ("threads", 1),
+        ("random_seed", 0),
+        ("presolve", "off"),
+        ("solver", "simplex"),
+    ):
+        solver.setOptionValue(option, value)
+    solver.passModel(model)
+    return solver
+
+
+def _solved(solver: Any) -> NDArray[np.float64] | None:  # noqa: ANN401 # of an optional library
+    import highspy  # noqa: PLC0415 # an optional library
+
+    solver.run()
+    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    return np.asarray(solver.getSolution().col_value)

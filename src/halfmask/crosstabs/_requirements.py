@@ -1,0 +1,268 @@
+"""What each attacker must not be able to compute of hidden cells, and sums of them that tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import lsmr
+
+from halfmask._errors import PolicyError
+from halfmask.crosstabs._cells import LARGEST
+from halfmask.crosstabs._pattern import Requirements
+from halfmask.crosstabs._primary import (
+    Concentration,
+    Shares,
+    absolute_sums,
+    fill_largest,
+    in_tables,
+    sum_largest,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.crosstabs._cells import Cells, Contributors
+    from halfmask.crosstabs._pattern import Sensitivity
+    from halfmask.crosstabs._rules import Rule
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+#: With "exact", what an owner's interval must have of the protection interval; counts need 1.
+_EXACT: Final = 0.1
+#: More pairs of an owner and a cell aren't stated: the audit would take hours.
+_MOST_PAIRS: Final = 5_000_000
+#: In how many random directions hidden cells are moved, and up to how many independent cells of
+#: an owner these directions tell what the owner can compute.
+_DIRECTIONS: Final = 8
+_TOLD: Final = 5
+#: Squared lengths below it are 0, and coordinates that differ by less are equal.
+_FLAT: Final = 1e-8
+_CLOSE: Final = 1e-6
+
+
+def state_requirements(
+    cells: Cells, sensitivity: Sensitivity, hidden: Bools, *, singletons: str
+) -> Requirements:
+    """State the interval that each sensitive hidden cell needs: for all, and for lone owners.
+
+    An owner who is alone in a cell knows its value. With "full" their intervals of all other cells
+    must be as wide as anybody's. With "exact" they mustn't be a single value; this is stated for
+    the cells that could otherwise be computed, which are found by linear algebra.
+    """
+    wanted = np.flatnonzero(sensitivity.is_sensitive & hidden)
+    known = [] if singletons == "off" else _known_by_owners(cells, hidden)
+    below, above = sensitivity.below, sensitivity.above
+    owner, cell = _linked_pairs(cells, hidden, known, wanted, exact=singletons != "full")
+    low, high = below[cell], above[cell]
+    if singletons == "exact":  # one direction suffices
+        share = _EXACT if not cells.is_count else 1.0
+        low = np.where(high > 0, 0.0, low * share)
+        high = np.where(high > 0, 1.0 if cells.is_count else high * share, 0.0)
+    names = [tuple(each.tolist()) for each in known]
+    return Requirements(
+        cell=np.concatenate([wanted, cell]),
+        below=np.concatenate([below[wanted], low]),
+        above=np.concatenate([above[wanted], high]),
+        known=(*[()] * len(wanted), *(names[each] for each in owner.tolist())),
+    )
+
+
+def _known_by_owners(cells: Cells, hidden: Bools) -> list[Ints]:
+    """Return for each owner who is alone in hidden cells these cells.
+
+    Where owners aren't known, each cell has one of its own, but parts of a total with one
+    contributor have the same one.
+    """
+    who = cells.contributors
+    if who is None and not cells.is_count:
+        return []
+    alone = (cells.value if who is None else who.count) == 1
+    owner = np.full(cells.n, -1) if who is None else who.owners[:, 0]
+    entries = cells.equations.tocoo()
+    rows, columns = entries.coords
+    lone = np.zeros(cells.equations.shape[0], dtype=np.bool_)
+    lone[rows[(entries.data < 0) & alone[columns]]] = True
+    group = _parts(cells.equations, lone[rows] & alone[columns])
+    label = np.where(owner >= 0, owner, group + owner.max(initial=-1) + 1)
+    found = np.flatnonzero(alone & hidden)
+    return [found[each] for each in _places(label[found]).values()]
+
+
+def _parts(equations: csr_array, kept: Bools) -> Ints:
+    """Return the number of the part that each cell is in; kept entries of equations link cells."""
+    m, n = equations.shape
+    rows, columns = equations.tocoo().coords
+    edges = (np.ones(int(kept.sum())), (columns[kept], n + rows[kept]))
+    _, part = connected_components(coo_array(edges, shape=(n + m, n + m)), directed=False)
+    return np.asarray(part[:n], dtype=np.int64)
+
+
+def _places(numbers: Ints) -> dict[int, Ints]:
+    """Return the positions of each number."""
+    order = np.argsort(numbers, kind="stable")
+    found, starts = np.unique(numbers[order], return_index=True)
+    return dict(zip(found.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}
+
+
+def _linked_pairs(
+    cells: Cells, hidden: Bools, known: list[Ints], wanted: Ints, *, exact: bool
+) -> tuple[Ints, Ints]:
+    """Return owners, by position, with cells of which they may learn from what they know.
+
+    With `exact` these are the cells that they might compute. Hidden cells that aren't 0 can move
+    either way, so a cell can be computed only if its moves are a combination of those of known
+    cells. Cells of 0 can't move down: a first pass takes them as known to all.
+    """
+    moving = hidden & (cells.value != 0)
+    passes = [hidden] if not exact or (moving == hidden).all() else [moving, hidden]
+    owners, found = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for free in (each for each in passes if known and each[wanted].any()):
+        part = _parts(cells.equations, free[cells.equations.indices])
+        for owner, near in enumerate(
+            _tied(cells.equations, free, part, known, wanted)
+            if exact
+            else _near(part, known, wanted)
+        ):
+            others = near[~np.isin(near, known[owner])]
+            owners.append(np.full(len(others), owner))
+            found.append(others)
+    owner, cell = np.unique(np.stack([np.concatenate(owners), np.concatenate(found)]), axis=1)
+    return owner, cell
+
+
+def _near(part: Ints, known: list[Ints], wanted: Ints) -> list[Ints]:
+    """Return for each owner all wanted cells that equations link to those that they know."""
+    places = _places(part[wanted])
+    numbers = [[places[each] for each in set(part[own].tolist()) & set(places)] for own in known]
+    if (pairs := sum(len(place) for each in numbers for place in each)) > _MOST_PAIRS:
+        raise PolicyError(
+            f"What lone owners know asks for {pairs:,} intervals.",
+            hint='Write singletons = "exact" under [protection].',
+        )
+    none = np.empty(0, dtype=np.int64)
+    return [wanted[np.concatenate([none, *each])] for each in numbers]
+
+
+def _tied(
+    equations: csr_array, free: Bools, part: Ints, known: list[Ints], wanted: Ints
+) -> list[Ints]:
+    """Return for each owner the wanted cells whose moves follow from those that they know."""
+    at = np.flatnonzero(free)
+    moves = _random_moves(equations[:, at])
+    length = np.linalg.norm(moves, axis=1)
+    at, moves = at[length**2 > _FLAT], moves[length**2 > _FLAT]
+    unit, line = np.zeros((len(free), _DIRECTIONS)), np.full(len(free), -1)
+    unit[at] = moves / np.linalg.norm(moves, axis=1)[:, None]
+    line[at] = _lines(unit[at])
+    asked = wanted[line[wanted] >= 0]
+    on_line, in_part = _places(line[asked]), _places(part[asked])
+    none, found = np.empty(0, dtype=np.int64), []
+    for own in known:
+        own_moving = own[line[own] >= 0]
+        lines = np.unique(line[own_moving])
+        if len(lines) <= 1:
+            found.append(asked[on_line.get(int(lines[0]), none)] if len(lines) else none)
+            continue
+        parts = [in_part.get(each, none) for each in np.unique(part[own_moving]).tolist()]
+        near = asked[np.concatenate(parts)]
+        found.append(near[_combined(unit[near], unit[own_moving])])
+    return found
+
+
+def _random_moves(equations: csr_array) -> NDArray[np.float64]:
+    """Return random moves of cells that keep all equations: a row each, a column each time."""
+    drawn = np.random.default_rng(0)  # any will do, but each time the same
+    moves = drawn.standard_normal((equations.shape[1], _DIRECTIONS))
+    turned = equations.T.tocsr()
+    for at in range(_DIRECTIONS):  # what the equations fix is taken off
+        fixed = lsmr(turned, moves[:, at], atol=1e-13, btol=1e-13, conlim=0, maxiter=5000)[0]
+        moves[:, at] -= turned @ fixed
+    return moves
+
+
+def _lines(unit: NDArray[np.float64]) -> Ints:
+    """Return the same number for random vectors of length 1 that are equal or opposite."""
+    largest = np.take_along_axis(unit, np.abs(unit).argmax(axis=1)[:, None], axis=1)
+    both = []
+    for values in (unit * np.sign(largest)).T[:2]:
+        order = np.argsort(values)
+        number = np.empty(len(unit), dtype=np.int64)
+        number[order] = np.cumsum(np.diff(values[order], prepend=0.0) > _CLOSE)
+        both.append(number)
+    return np.asarray(np.unique(np.stack(both), axis=1, return_inverse=True)[1]).ravel()
+
+
+def _combined(unit: NDArray[np.float64], base: NDArray[np.float64]) -> Bools:
+    """Return which vectors are combinations of some others; all, if there are too many of these."""
+    _, sizes, axes = np.linalg.svd(base, full_matrices=False)
+    axes = axes[sizes**2 > _FLAT]
+    if len(axes) > _TOLD:
+        return np.ones(len(unit), dtype=np.bool_)
+    rest = unit - (unit @ axes.T) @ axes
+    return np.asarray((rest**2).sum(axis=1) < _FLAT)
+
+
+def sensitive_sums(
+    cells: Cells, rules: Sequence[Rule], hidden: Bools, *, weights: str | None
+) -> list[Ints]:
+    """Return the hidden parts of each published total that break a rule as if they were one cell.
+
+    Their sum can be computed, and may tell as much of a large contributor as a cell of its own.
+    What one owner contributes to several parts is added up; unknown owners count as different.
+    """
+    used = [rule for rule in rules if isinstance(rule, Concentration)]
+    entries = cells.equations.tocoo()
+    row, cell = entries.coords
+    filled = (entries.data > 0) & (cells.value[cell] != 0)
+    secret = np.zeros(cells.equations.shape[0], dtype=np.bool_)
+    secret[row[(entries.data < 0) & hidden[cell]]] = True
+    parts = np.bincount(row[filled], minlength=len(secret))
+    kept = filled & hidden[cell] & ~secret[row]
+    among = np.bincount(row[kept], minlength=len(secret))
+    kept &= ((among > 1) & (among < parts))[row]  # all parts together are the total itself
+    if not used or cells.contributors is None or not kept.any():
+        return []
+    numbers, at = np.unique(row[kept], return_inverse=True)
+    shares = _joined(cells, cells.contributors, cell[kept], at, weights)
+    broken = np.zeros(len(numbers), dtype=np.bool_)
+    for rule in used:
+        inside = np.bincount(at, in_tables(cells, rule)[cell[kept]]) > 0
+        broken |= inside & (shares.excess(rule) > 0)
+    places = _places(at)
+    return [np.sort(cell[kept][places[each]]) for each in np.flatnonzero(broken).tolist()]
+
+
+def _joined(cells: Cells, who: Contributors, cell: Ints, at: Ints, how: str | None) -> Shares:
+    """Return what rules see of cells that are put together; `at` says to what each cell belongs."""
+    total = absolute_sums(cells)
+    largest = fill_largest(cells)[cell]
+    alone = np.isnan(largest[:, 0])  # at worst the cell is one contribution
+    largest[alone, 0] = total[cell[alone]]
+    largest = np.nan_to_num(largest)
+    fresh = who.owners.max(initial=0) + 1 + np.arange(cells.n * LARGEST).reshape(-1, LARGEST)
+    owner = np.where(who.owners < 0, fresh, who.owners)[cell]
+    pair, back = np.unique(
+        np.stack([np.repeat(at, LARGEST), owner.ravel()]), axis=1, return_inverse=True
+    )
+    amount = np.bincount(back.ravel(), largest.ravel())
+    order = np.lexsort((-amount, pair[0]))
+    rank = np.arange(len(order)) - np.searchsorted(pair[0], pair[0][order])
+    order, rank = order[rank < LARGEST], rank[rank < LARGEST]
+    top = np.zeros((at.max() + 1, LARGEST))
+    top[pair[0][order], rank] = amount[order]
+    heavy = None
+    if who.weights is not None:
+        weighted = np.bincount(back.ravel(), (largest * who.weights[cell]).ravel())
+        heavy = np.ones_like(top)
+        heavy[pair[0][order], rank] = (weighted / np.where(amount > 0, amount, 1.0))[order]
+    count = np.bincount(at, np.nan_to_num(who.count[cell], nan=np.inf)).astype(np.float64)
+    return Shares(
+        total=np.bincount(at, total[cell]).astype(np.float64),
+        top=sum_largest(top, heavy, count, how),
+    )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from halfmask.verifier.crosstabs._system import Bools, Floats, Ints
+    from halfmask.verifier.crosstabs._unknown import Unknown
 
 #: How much of what is claimed a witness may lack, for rounding.
 SLACK: Final = 1e-5
@@ -205,21 +206,30 @@ def _one_by_one(goals: Goals, cell: int) -> None:
     goals.given_up[cell] = goals.unmet()[cell]
 
 
-def find_space(matrix: csr_array, sums: Floats, lower: Floats, upper: Floats) -> Space:
-    """Return the space of all cells for which `matrix` @ cells is `sums`.
+def find_space(unknown: Unknown) -> Space:
+    """Return all tables that fit what is published.
 
     Raises
     ------
     VerificationError
         If there is none: the published cells contradict each other.
     """
-    n = matrix.shape[1]
+    from scipy.sparse import diags_array, hstack  # noqa: PLC0415 # for hidden cells alone
+
+    matrix, sums, n = unknown.matrix, unknown.sums, len(unknown.lower)
     scale = max(1.0, float(np.abs(sums).max(initial=0.0)))
-    typical = float(np.median(np.abs(sums[sums != 0]))) / 10 if (sums != 0).any() else 1.0
-    found = _solved(matrix, sums / scale, np.full(n, typical / scale), lower / scale, upper / scale)
+    there = np.abs(sums[sums != 0])
+    goal = np.full(n, float(np.median(there)) / 10 / scale if len(there) else 1.0)
+    low, high = unknown.lower / scale, unknown.upper / scale
+    if unknown.slack.any():  # what rounding took off or added
+        off = diags_array(unknown.slack / scale)
+        matrix, goal = hstack([matrix, off], format="csr"), np.append(goal, np.zeros(len(sums)))
+        low, high = np.append(low, np.full(len(sums), -1.0)), np.append(high, np.ones(len(sums)))
+    found = _solved(matrix, sums / scale, goal, low, high)
     if found is None:
         raise VerificationError("The published cells fit no table: they contradict each other.")
-    return Space(matrix, np.clip(found * scale, lower, upper), lower, upper)
+    base = np.clip(found[:n] * scale, unknown.lower, unknown.upper)
+    return Space(unknown.matrix, base, unknown.lower, unknown.upper)
 
 
 def _components(matrix: csr_array) -> Ints:

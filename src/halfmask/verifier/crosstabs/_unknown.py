@@ -27,11 +27,14 @@ Place = frozenset[tuple[str, str]]
 class Unknown:
     """The unknown cells: `matrix` @ cells is `sums`, each between `lower` and `upper`.
 
+    Sums of rounded values may be off by `slack`.
+
     `number` has the number of each hidden cell of the release, in their order.
     """
 
     matrix: csr_array
     sums: Floats
+    slack: Floats
     lower: Floats
     upper: Floats
     number: Ints
@@ -64,12 +67,17 @@ def find_unknown(opened: Opened, measure: str | None, earlier: Sequence[Earlier]
     lower[empty] = upper[empty] = 0.0
     others = [each for each in earlier if measure in each.opened.cells]
     if not others:
-        return _unknown(cells.equations, cells.value, lower, upper, np.flatnonzero(cells.hidden))
+        asked = np.flatnonzero(cells.hidden)
+        return _unknown(cells.equations, cells.value, (lower, upper), asked, opened.within)
     return _joined(opened, measure, others, lower, upper)
 
 
 def _unknown(
-    equations: csr_array, value: Floats, lower: Floats, upper: Floats, asked: Ints
+    equations: csr_array,
+    value: Floats,
+    bounds: tuple[Floats, Floats],
+    asked: Ints,
+    within: float,
 ) -> Unknown:
     """Return the unknown cells among all, and where those that are asked for are among them."""
     is_unknown = np.isnan(value)
@@ -80,8 +88,9 @@ def _unknown(
     return Unknown(
         matrix=matrix[kept],
         sums=sums[kept],
-        lower=lower[is_unknown],
-        upper=upper[is_unknown],
+        slack=within * abs(columns).sum(axis=1)[kept],
+        lower=bounds[0][is_unknown],
+        upper=bounds[1][is_unknown],
         number=(np.cumsum(is_unknown) - 1)[asked],
     )
 
@@ -153,7 +162,8 @@ def _joined(
     told = asked[~np.isnan(value[asked])]
     bounds[:, told] = value[told]  # an earlier release shows what this one hides
     value[told] = np.nan
-    return _unknown(whole, value, bounds[0], bounds[1], asked)
+    within = max(source.within for source, _, _ in sources)
+    return _unknown(whole, value, (bounds[0], bounds[1]), asked, within)
 
 
 def _places(cells: Cells, trees: Mapping[str, Tree]) -> list[Place]:

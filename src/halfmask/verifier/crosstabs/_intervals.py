@@ -29,6 +29,9 @@ _MORE: Final = 8
 #: Rounds of programs that move many cells, and the share of open goals that each must reach.
 _ROUNDS: Final = 12
 _GAIN: Final = 0.1
+#: How many times as far as the largest goal a cell may move, and which goals have one program.
+_FURTHEST: Final = 1e4
+_ALIKE: Final = 1e3
 #: So many cells that can't reach their goals are enough.
 _ENOUGH: Final = 10
 _SECONDS: Final = 120.0
@@ -67,7 +70,9 @@ class Space:
         scale = float(np.abs(goal).max(initial=0.0))
         if not scale:
             return
-        low, high = self.low[free], self.high[free]
+        # No cell moves much further than the goals: else rounding would hide small moves.
+        low = np.maximum(self.low[free], -_FURTHEST * scale)
+        high = np.minimum(self.high[free], _FURTHEST * scale)
         found = _solved(small, np.zeros(len(rows)), goal / scale, low / scale, high / scale)
         if found is None:
             return
@@ -170,20 +175,25 @@ def prove(goals: Goals) -> Bools:
     rng = np.random.default_rng(0)  # which cells move together: any choice is sound
     while (left := goals.unmet() & ~goals.given_up).any() and goals.given_up.sum() < _ENOUGH:
         cells = np.flatnonzero(left)
-        _together(goals, goals.space.near(cells, _AT_FIRST), rng)
+        sizes = np.maximum(*goals.short())
+        alike = sizes[cells] <= _ALIKE * sizes[cells[0]]
+        alike &= sizes[cells] >= sizes[cells[0]] / _ALIKE
+        _together(goals, cells[alike], rng)
         _one_by_one(goals, int(cells[0]))
     return goals.unmet()
 
 
-def _together(goals: Goals, free: Ints, rng: np.random.Generator) -> None:
-    """Move all cells of a neighbourhood at once, up or down by chance, while that gains much."""
-    above, below = (each[free] for each in goals.short())
+def _together(goals: Goals, cells: Ints, rng: np.random.Generator) -> None:
+    """Move cells and their neighbourhood at once, up or down by chance, while that gains much."""
+    free = goals.space.near(cells, _AT_FIRST)
+    chosen = np.isin(free, cells, assume_unique=True)
+    above, below = (np.where(chosen, each[free], 0.0) for each in goals.short())
     for _ in range(_ROUNDS):
         either = (above > 0) & (below > 0)
         upwards = np.where(either, rng.random(len(free)) < 0.5, above > 0)
         before = int((above > 0).sum() + (below > 0).sum())
         goals.space.push(free, np.where(upwards, above, -below))
-        above, below = (each[free] for each in goals.short())
+        above, below = (np.where(chosen, each[free], 0.0) for each in goals.short())
         left = int((above > 0).sum() + (below > 0).sum())
         if not left or before - left < _GAIN * before:
             return

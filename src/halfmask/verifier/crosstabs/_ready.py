@@ -15,7 +15,6 @@ from halfmask.verifier.crosstabs._tabulation import LARGEST, Tally, code_texts, 
 from halfmask.verifier.tables._fitting import FORMATS
 
 if TYPE_CHECKING:
-
     from halfmask.claims.crosstab_manifest import StatedTable, TablesDetails
     from halfmask.verifier.crosstabs._system import Bools, Cells, Floats, Tree
 

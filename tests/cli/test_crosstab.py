@@ -55,9 +55,20 @@ def test_sums_by_two_columns(run, asked):
 
 
 def test_counts_are_the_default(run, asked):
-    run(*FIRMS, "--dimensions", 'region,"a, b",sex', "--min-frequency", "3", "--total", "all")
+    run(
+        *FIRMS,
+        "--dimensions",
+        'region,"a, b",sex',
+        "--min-frequency",
+        "3",
+        "--total",
+        "all",
+        "--missing-code",
+        "none",
+    )
 
     ((_, policy, _, _),) = asked
+    assert {each.missing for each in policy.dimensions.values()} == {"none"}
     (table,) = policy.tables
     assert table.dimensions == ("region", "a, b", "sex")
     assert (table.name, table.value) == ("counts", None)

@@ -8,17 +8,20 @@ import pytest
 
 from halfmask import DataError, HalfmaskError, Policy, PolicyError
 from halfmask._policy_files import check_kind
+from halfmask.crosstabs import TablesPolicy
 from halfmask.events import EventPolicy, SecretTable
 
 GIVEN = {
     "halfmask": "halfmask protect",
     "halfmask-events": "halfmask events run",
     "halfmask-table": "halfmask events table set",
+    "halfmask-tables": "halfmask protect",
 }
 READERS: dict[str, tuple[Callable[[str], object], type[HalfmaskError]]] = {
     "halfmask": (Policy.from_toml, PolicyError),
     "halfmask-events": (EventPolicy.from_toml, PolicyError),
     "halfmask-table": (SecretTable.from_toml, DataError),
+    "halfmask-tables": (TablesPolicy.from_toml, PolicyError),
 }
 
 

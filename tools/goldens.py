@@ -33,6 +33,7 @@ import polars as pl
 
 import halfmask as hm
 from halfmask.cli import main as halfmask
+from halfmask.crosstabs import TablesPolicy
 from halfmask.databases import DatabasePolicy, protect_database
 from halfmask.dp.learning import PrivateGaussianNB, release_model
 from halfmask.dp.ledger import release_ledger
@@ -126,6 +127,24 @@ name = { mask = { name = "token" } }
 age = { mask = { name = "round", base = 10 } }
 ill = "keep"
 town = "drop"
+"""
+TABLES: Final = """
+halfmask-tables = 1
+[[tables]]
+name = "wages"
+dimensions = ["town", "ill"]
+value = "wage"
+derived = ["mean", "share"]
+[[tables]]
+name = "people"
+dimensions = ["town", "ill"]
+[[rules]]
+rule = "minimum-frequency"
+n = 3
+margin = 10.0
+[[rules]]
+rule = "p-percent"
+p = 10.0
 """
 EVENTS: Final = """
 halfmask-events = 1
@@ -250,6 +269,12 @@ def _database(out: Path) -> None:
     (out / "copy.json").write_text(json.dumps({"rows": found, "schema": schema}))
     for name in ("raw.db", "masked.db"):  # their pages hold a version of SQLite
         (out / name).unlink()
+
+
+def _tables(out: Path) -> None:
+    rows = people(24).drop_nulls("town")
+    hm.protect(rows, TablesPolicy.from_toml(TABLES)).write(out / "release")
+    (out / "release.owner.html").unlink()
 
 
 def _encoded(learner: Literal["trees", "linear"]) -> Case:
@@ -407,6 +432,7 @@ CASES: Final[Mapping[str, Case]] = {
     "ledger": _ledger,
     "model": _model,
     "database": _database,
+    "tables": _tables,
     "encoded-trees": _encoded("trees"),
     "encoded-linear": _encoded("linear"),
     "series": _series,

@@ -20,6 +20,8 @@ from halfmask.claims import (
     table_manifest,
 )
 from halfmask.claims.manifest_reader import parse_manifest
+from halfmask.claims.crosstab_manifest import TablesDetails
+from halfmask.crosstabs import TablesPolicy
 from halfmask.databases import DatabasePolicy
 from halfmask.events import EventPolicy
 from halfmask.microdata import Policy
@@ -31,9 +33,10 @@ POLICIES = sorted((STORED / "policies").glob("*.toml"))
 #: The hash of each policy, which manifests name.
 HASHES = json.loads((STORED / "hashes.json").read_text(encoding="utf-8"))
 #: What reads policies that aren't of tables.
-READERS: dict[str, Callable[[Path], DatabasePolicy | EventPolicy]] = {
+READERS: dict[str, Callable[[Path], DatabasePolicy | EventPolicy | TablesPolicy]] = {
     "database": DatabasePolicy.load,
     "events": EventPolicy.load,
+    "tables": TablesPolicy.load,
 }
 #: What reads the details of a kind, and writes them again.
 DETAILS = {
@@ -42,6 +45,7 @@ DETAILS = {
     "masked": lambda manifest: MaskedDetails.of(manifest).to_details(),
     "synthetic": lambda manifest: SyntheticDetails.of(manifest).to_details(),
     "database": lambda manifest: DatabaseDetails.of(manifest).to_details(),
+    "tables": lambda manifest: TablesDetails.of(manifest).to_details(),
 }
 
 

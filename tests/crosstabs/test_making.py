@@ -118,7 +118,7 @@ def test_nothing_sensitive_is_said():
 
 
 def test_everything_sensitive_is_said():
-    with pytest.raises(GuaranteeNotMetError, match="All 12 cells .* are sensitive"):
+    with pytest.raises(GuaranteeNotMetError, match=r"All 12 cells .* are sensitive"):
         crossed(p_percent=10_000)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import halfmask as hm
 from crosstabs._tables import cells_of, flat_dimensions  # type: ignore[import-not-found] # beside
 from halfmask import BudgetError, ParameterError, PolicyError
 from halfmask.crosstabs import TablesPolicy
@@ -241,3 +242,19 @@ def test_what_the_data_would_say_must_be_declared():
             check_declared(policy)
     with pytest.raises(PolicyError, match="person_rows and no owner"):
         unit_of(_policy(rows=2, owner=""))
+
+
+def test_a_release_states_no_true_count():
+    pytest.importorskip("halfmask.crosstabs._earlier")
+    rng = np.random.default_rng(0)
+    people = pl.DataFrame({"who": np.arange(300), "town": rng.choice(["ulm", "07"], 300)})
+    release = hm.protect(people, _policy())
+    assert [each.model for each in release.claims] == ["differential-privacy", "additive"]
+    assert release.rows == {"out": 3, "hidden": 0}
+    facts = release.facts
+    assert facts.given is None
+    (published,) = {id(it.published): it.published for it in facts.tables}.values()
+    assert published.cells.contributors is None
+    np.testing.assert_array_equal(published.cells.value, published.value)
+    with pytest.raises(ParameterError, match="'key' parameter"):
+        hm.protect(people, _policy(), key=bytes(32))

@@ -17,6 +17,7 @@ from halfmask.claims.manifest import (
     MASKED,
     MICRODATA,
     SYNTHETIC,
+    TABLES,
     VERSION,
     DataFile,
     Manifest,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from halfmask.claims.claim import Json
 
 
-FORMATS: Final = ("parquet", "csv", "arrow", "jsonl")
+FORMATS: Final = ("parquet", "csv", "arrow", "jsonl", "excel")
 CREATED: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z")
 MAX_BYTES: Final = 1 << 28
 
@@ -130,7 +131,7 @@ def _check_risk(manifest: Manifest) -> None:
 
 
 #: Whether the manifest of a kind of ours lies next to an output, and what else is asked of it.
-_IS_BESIDE: Final = {MICRODATA: False, MASKED: False, SYNTHETIC: False, EVENTS: True}
+_IS_BESIDE: Final = {MICRODATA: False, MASKED: False, SYNTHETIC: False, TABLES: False, EVENTS: True}
 _CHECKS: Final = {MICRODATA: _check_risk}
 
 

@@ -89,15 +89,15 @@ def record_keys(records: pl.Series, key: bytes) -> pl.Series:
     return texts.replace_strict(unique, keys, return_dtype=pl.UInt64).alias(records.name)
 
 
-def check_records(keys: pl.Series, *, column: str) -> None:
+def check_records(records: pl.Series) -> None:
     """Raise if a record has several rows of the whole table: a count would count it twice.
 
     Such a record could change a count by more than one, which the transition table doesn't cover.
     """
-    repeated = len(keys) - keys.n_unique()
+    repeated = len(records) - records.n_unique()
     if repeated:
         raise DataError(
-            f"Column {column!r} has records in several rows: {repeated:,} rows more than records.",
+            f"Column {records.name!r} has {repeated:,} rows more than records.",
             hint="Cell keys are for tables with one row for each record. Name a column that tells "
             "rows apart, or make one row of each person.",
         )

@@ -11,6 +11,7 @@ import numpy as np
 from halfmask.claims import Claim
 from halfmask.claims.crosstab_manifest import (
     ADDITIVE,
+    CELL_KEY,
     DEVIATIONS,
     EARLIER_TABLES,
     HIDDEN_INTERVALS,
@@ -48,8 +49,13 @@ def tables_claims(published: Sequence[Published], policy: TablesPolicy) -> Itera
     elif isinstance(protection, TableRounding):
         yield from _rounding_claims(published, protection)
     elif isinstance(protection, SmallCounts):
-        yield _claim(ADDITIVE, evidence=_holding(published))
+        yield additive_claim(published)
         yield _claim(MINIMUM_COUNT, {"n": protection.base})
+    elif isinstance(protection, CellKey):
+        yield _cell_key_claim(protection)
+        yield _claim(DEVIATIONS, {"at_most": protection.max_deviation})
+        if protection.least_count > 1:
+            yield _claim(MINIMUM_COUNT, {"n": protection.least_count})
 
 
 def _claim(
@@ -73,7 +79,7 @@ def _suppression_claims(
 ) -> Iterator[Claim]:
     shown = sum(int((~each.hidden).sum()) for each in published)
     yield _claim(TRUE_VALUES, evidence={"cells": shown})
-    yield _claim(ADDITIVE, evidence=_holding(published))
+    yield additive_claim(published, within=max(each.cells.rounding for each in published))
     for each in published:
         if each.audit is not None and each.hidden.any():
             name, width = _narrowest(each, each.audit)
@@ -124,16 +130,33 @@ def _rounding_claims(published: Sequence[Published], settings: TableRounding) ->
     reach = {"conventional": 0.5, "random": 1.0, "controlled": 1.0 + settings.steps}[settings.way]
     yield _claim(DEVIATIONS, {"at_most": settings.base * reach})
     if settings.way == "controlled":
-        yield _claim(ADDITIVE, evidence=_holding(published))
+        yield additive_claim(published)
 
 
-def _holding(published: Sequence[Published]) -> dict[str, Json]:
-    """Return how many equations have no hidden cell: those can be added up again."""
+def _cell_key_claim(settings: CellKey) -> Claim:
+    from halfmask.crosstabs._cell_key import transition_table  # noqa: PLC0415 # rare
+
+    table: list[Json] = [list(row) for row in transition_table(settings).tolist()]
+    return Claim(
+        model=CELL_KEY,
+        parameters={"max_deviation": settings.max_deviation, "variance": settings.variance},
+        about={},
+        basis="accounted",
+        evidence={"transitions": table},
+    )
+
+
+def additive_claim(published: Sequence[Published], *, within: float = 0.0) -> Claim:
+    """Claim that equations hold: those without a hidden cell, which can be added up again.
+
+    Ready tables may have been rounded before: then they hold within half a unit for each cell.
+    """
     whole = 0
     for each in published:
         n_hidden = abs(each.cells.equations) @ each.hidden.astype(np.float64)
         whole += int((n_hidden == 0).sum())
-    return {"equations": whole}
+    parameters = {"within": within} if within else {}
+    return _claim(ADDITIVE, parameters, evidence={"equations": whole})
 
 
 def _narrowest(published: Published, found: Audit) -> tuple[str, float]:
@@ -167,20 +190,16 @@ def _rounded_down(width: float) -> float:
 def tables_weaknesses(policy: TablesPolicy) -> list[str]:
     """Name what a release of tables doesn't protect from."""
     protection = policy.made_protection()
-    return [
-        *_OF_METHOD[type(protection)].splitlines(),
-        *(_ZEROS if isinstance(protection, Suppression) and policy.zeros == "published" else ()),
-        *(
-            (_LONE,)
-            if isinstance(protection, Suppression) and protection.singletons == "off"
-            else ()
-        ),
-        _SECOND if not policy.earlier else _LATER,
-    ]
+    found = _OF_METHOD[type(protection)].splitlines()
+    if isinstance(protection, Suppression):
+        found += [_ZEROS] if policy.zeros == "published" else []
+        found += [_LONE] if protection.singletons == "off" else []
+        found += [_LATER if policy.earlier else _SECOND]
+    return found
 
 
 _ZEROS: Final = (
-    "zeros-published: a combination that nobody is in is shown as 0, so everybody learns it.",
+    "zeros-published: a combination that nobody is in is shown as 0, so everybody learns it."
 )
 _LONE: Final = (
     "singletons: an owner who is alone in a hidden cell knows it, and may compute other hidden "
@@ -205,12 +224,17 @@ minimality: an attacker who has the policy and the method can learn something fr
 weren't hidden.""",
     TableRounding: """\
 bounded-noise: the true value of each cell lies within a stated distance of the published one.
-many-tables: sums of many rounded cells bound the true values more closely than each cell does.""",
+many-tables: sums of many rounded cells bound the true values more closely than each cell does.
+one-release: the same cell, rounded again in another release, has narrower bounds.""",
     SmallCounts: """\
 large-counts-kept: only small inner counts are changed; larger ones can be true.
-zeros-ambiguous: a published 0 can be a small count.""",
+zeros-ambiguous: a published 0 can be a small count.
+one-release: a second release of the same data can be subtracted from this one.""",
     CellKey: """\
 not-additive: parts don't add up to their totals; the differences tell something of the noise.
-averaging: many cells that hold nearly the same people reduce the noise.""",
-    PrivateCounts: "noise-only: small counts are mostly noise.",
+averaging: many cells that hold nearly the same people reduce the noise.
+one-key: only tables that are made with the same key show the same people with the same count.""",
+    PrivateCounts: """\
+noise-unseen: no file can show that the noise was drawn at random, as the claim states it.
+one-release: the epsilons of releases of the same data add up.""",
 }

@@ -147,6 +147,8 @@ class Published:
         by the protection.
     requirements
         How many intervals of hidden cells were required of the audit.
+    unlinked
+        How many cells an earlier release published with another value.
     """
 
     cells: Cells
@@ -156,3 +158,4 @@ class Published:
     pattern: Pattern | None = None
     audit: Audit | None = None
     requirements: int = 0
+    unlinked: int = 0

@@ -284,6 +284,11 @@ def _protection_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
                 ),
                 "Leave it out: every cell is protected in the same way.",
             )
+    if not isinstance(protection, TableRounding) and policy.ready is not None:
+        yield (
+            f"has [ready], which goes with suppression and rounding, and {protection.method!r}.",
+            "Give microdata.",
+        )
     if not isinstance(protection, TableRounding) and any(it.value for it in policy.tables):
         yield (
             f"has tables of sums; {protection.method!r} protects counts.",

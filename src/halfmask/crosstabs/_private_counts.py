@@ -17,10 +17,14 @@ from halfmask.crosstabs._agreeing_counts import (
     rounding_steps,
 )
 from halfmask.crosstabs._cells import Cells, build_equations
+from halfmask.crosstabs._hierarchies import columns_of
+from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._pattern import Published
-from halfmask.data import ReadOptions, open_table
-from halfmask.dp.ledger import PrivacyUnit
-from halfmask.dp.ledger._terms import rows_of_units
+from halfmask.crosstabs._tabulate import open_rows
+from halfmask.dp.ledger import (
+    PrivacyUnit,
+    rows_of_units,
+)
 from halfmask.dp.noise import LaplaceMechanism
 
 if TYPE_CHECKING:
@@ -34,11 +38,10 @@ if TYPE_CHECKING:
     from halfmask.crosstabs._protections import PrivateCounts
     from halfmask.dp.accounting import MechanismEvent
     from halfmask.dp.ledger import PrivacyLedger
+    from halfmask.release import Inputs
 
 #: All combinations of codes get noise, so all are there: more than this aren't started with.
 _MOST_CELLS: Final = 5_000_000
-#: Formats whose readers decide a column's type by all of its cells.
-_TEXTS: Final = ("csv", "tsv", "jsonl")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,24 +182,36 @@ def rows_that_count(
     if ledger is not None:
         ledger.terms.check_person(unit.person)
         ledger.check_table(table)
-    source = open_table(table)
     names = dict.fromkeys(name for each in policy.tables for name in each.dimensions)
-    wanted = dict.fromkeys(
-        column
-        for name in names
-        for column in (policy.dimensions[name].levels or (name,))
-        if column in source.dtypes
-    )
-    wanted |= {} if unit.person is None else {unit.person: None}
-    if source.format in _TEXTS and isinstance(table, str):
-        texts = {name: "string" for name in wanted if name in source.dtypes}
-        source = open_table(table, options=ReadOptions(dtypes=texts))
-    rows = source.read(columns=list(wanted))
+    wanted = [column for name in names for column in columns_of(policy, name)]
+    wanted += [] if unit.person is None else [unit.person]
+    rows = open_rows(table, wanted).read(columns=list(dict.fromkeys(wanted)) or None)
     if unit.person is None:
         return rows
     own = "\0owner"
     kept = rows_of_units(rows.with_columns(pl.col(unit.person).alias(own)), unit)
     return kept.rename({own: unit.person}).select(rows.columns)
+
+
+def make_private(table: object, policy: TablesPolicy, inputs: Inputs) -> PrivateCells:
+    """Read, count and add noise to the tables of a policy; the ledger is charged before."""
+    ledger: PrivacyLedger | None = inputs.ledger
+    rows = rows_that_count(table, policy, ledger=ledger)
+    (cells,) = open_cells(rows, policy, engine=inputs.engine, progress=inputs.progress)
+
+    def book(events: Sequence[MechanismEvent]) -> None:
+        if ledger is not None:
+            names = ", ".join(repr(each.name) for each in policy.tables)
+            ledger.charge(events, purpose=f"tables of counts: {names}"[:1000])
+
+    inputs.progress("drawing noise")
+    return private_counts(
+        cells,
+        policy.made_protection(),  # type: ignore[arg-type] # its caller's condition
+        unit_of(policy),
+        crossed={each.name: each.dimensions for each in policy.tables},
+        book=book,
+    )
 
 
 def private_counts(

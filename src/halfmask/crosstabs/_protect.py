@@ -151,6 +151,7 @@ def _suppressed(
         pattern=replace(pattern, hidden=hidden),
         audit=found,
         requirements=len(needs.cell),
+        unlinked=known.unlinked,
     )
 
 
@@ -167,9 +168,9 @@ def _with_named(
 ) -> Sensitivity:
     """Add cells that the policy hides by name: they need an interval, too."""
     named = known.must_hide & ~sensitivity.is_sensitive
-    if not named.any():
+    if margin is None or not named.any():  # without one, they were hidden by an earlier release
         return sensitivity
-    width = np.abs(cells.value) * (margin or 0.0) / 100
+    width = np.abs(cells.value) * margin / 100
     width = np.maximum(width, 1.0) if cells.is_count else width
     reasons = (
         (NAMED,) if is_named else each

@@ -20,10 +20,11 @@ from halfmask.claims.crosstab_manifest import (
     TablesDetails,
 )
 from halfmask.claims.manifest import TABLES, manifest_path
-from halfmask.crosstabs._claims import tables_claims, tables_weaknesses
+from halfmask.crosstabs._claims import additive_claim, tables_claims, tables_weaknesses
 from halfmask.crosstabs._hierarchies import columns_of
 from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._protect import check_asked, protect_cells, record_key_of
+from halfmask.crosstabs._protections import PrivateCounts
 from halfmask.crosstabs._released import ReleasedTable, released_tables
 from halfmask.crosstabs._report import owner_page, page_blocks
 from halfmask.crosstabs._tabulate import open_rows
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from halfmask.claims import Claim
     from halfmask.claims.claim import Json
     from halfmask.crosstabs._dimension import Dimension
     from halfmask.crosstabs._policy import TablesPolicy
@@ -54,8 +56,10 @@ class TablesFacts:
     """Tables of a release with true and published values, and the table that they are made of."""
 
     tables: tuple[ReleasedTable, ...]
-    #: For the verifier, which tabulates it again.
+    #: For the verifier, which tabulates it again; ``None`` where it can't compare them.
     given: object
+    #: What noise was added, in sentences.
+    noise: tuple[str, ...] = ()
 
     def frame(self, number: int = 0) -> pl.DataFrame:
         """Return the long table of a number, as it is released."""
@@ -65,40 +69,84 @@ class TablesFacts:
 def make(table: object, policy: TablesPolicy, inputs: Inputs) -> Release[TablesFacts]:
     """Tabulate, protect and audit all tables of a policy."""
     check_asked(policy, inputs)
+    if isinstance(policy.made_protection(), PrivateCounts):
+        return _release(table, policy, *_private_facts(table, policy, inputs))
     whole = policy.with_counts()
     given = table if policy.ready is not None else open_rows(table, _codes(policy))
-    record_key = record_key_of(policy, inputs)
+    record = getattr(policy.made_protection(), "record", None)
+    if record is not None:
+        check_records(given, record)
     cells = open_cells(
         given,
         whole,
         engine=inputs.engine,
         progress=inputs.progress,
-        record=None if record_key is None else policy.made_protection().record,
-        record_key=record_key,
+        record=record,
+        record_key=record_key_of(policy, inputs),
     )
     published = protect_cells(cells, policy, inputs)
     tables = released_tables(published, whole)
     _check_columns(tables)
-    facts = TablesFacts(tables=tables, given=given)
+    claims = tuple(tables_claims(published, policy))
+    return _release(table, policy, TablesFacts(tables=tables, given=given), claims)
+
+
+def _private_facts(
+    table: object, policy: TablesPolicy, inputs: Inputs
+) -> tuple[TablesFacts, tuple[Claim, ...]]:
+    """Draw counts under differential privacy; the ledger is charged before."""
+    from halfmask.crosstabs._private_counts import make_private  # noqa: PLC0415 # loads room dp
+
+    private = make_private(table, policy, inputs)
+    tables = released_tables((private.published,), policy)
+    noise = tuple(each.sentence() for each in private.noise)
+    claims = (private.claim(), additive_claim((private.published,)))
+    return TablesFacts(tables=tables, given=None, noise=noise), claims
+
+
+def _release(
+    table: object, policy: TablesPolicy, facts: TablesFacts, claims: tuple[Claim, ...]
+) -> Release[TablesFacts]:
     return Release(
         kind=KIND,
         policy=policy,
-        claims=tuple(tables_claims(published, policy)),
+        claims=claims,
         rows={
-            "out": sum(len(each.cells) for each in tables),
-            "hidden": sum(int(each.hidden.sum()) for each in tables),
+            "out": sum(len(each.cells) for each in facts.tables),
+            "hidden": sum(int(each.hidden.sum()) for each in facts.tables),
         },
         facts=facts,
         source=facts,
-        copies=len(tables),
+        copies=len(facts.tables),
         original=frame_given(table),
     )
+
+
+def check_records(given: object, record: str) -> None:
+    """Refuse records with several rows: one of them could change a count by more than 1."""
+    from halfmask.crosstabs import _cell_key  # noqa: PLC0415 # rare
+
+    if isinstance(given, Source):
+        _cell_key.check_records(given.read(columns=[record])[record])
 
 
 def _codes(policy: TablesPolicy) -> list[str]:
     """Return the columns of microdata that codes are read from."""
     names = dict.fromkeys(name for table in policy.tables for name in table.dimensions)
     return list(dict.fromkeys(each for name in names for each in columns_of(policy, name)))
+
+
+def read_originals(table: object, policy: TablesPolicy) -> object:
+    """Return what the verifier tabulates again: rows with codes as texts, or ready tables."""
+    if policy.ready is not None:
+        return table
+    return _rows_for_verifier(open_rows(table, _codes(policy)), policy)
+
+
+def _rows_for_verifier(given: object, policy: TablesPolicy) -> object:
+    if not isinstance(given, Source):
+        return given
+    return given.read(columns=[*_codes(policy), *_numbers(policy)])
 
 
 def _numbers(policy: TablesPolicy) -> list[str]:
@@ -128,17 +176,18 @@ def files(release: Release[TablesFacts], job: WriteJob) -> Iterator[RowFiles]:
         return list(write_tables(facts.tables, policy.output, folder))
 
     def evidence(_files: object) -> VerifyInputs:
-        given = facts.given
-        columns = [*_codes(policy), *_numbers(policy)]
-        return VerifyInputs(
-            originals=given.read(columns=columns) if isinstance(given, Source) else given,
-        )
+        originals = _rows_for_verifier(facts.given, policy)
+        return VerifyInputs(originals=originals, earlier=earlier_folders(policy) or None)
 
+    made = RowFiles(write=write, evidence=evidence)
+    if facts.given is None:  # true counts would be a second release, without noise
+        yield made
+        return
     page = owner_page(facts.tables, policy.made_protection())
     with atomic_file(owner_path(job.out), overwrite=True) as file:
         os.fchmod(file.fileno(), 0o600)  # it has true values of hidden cells
         file.write(page.encode())
-        yield RowFiles(write=write, evidence=evidence)
+        yield made
 
 
 def owner_path(out: str | Path) -> Path:
@@ -212,19 +261,20 @@ def _stated_method(policy: TablesPolicy) -> dict[str, Json]:
 
 def _stated(dimension: Dimension, policy: TablesPolicy) -> StatedDimension:
     section = policy.dimensions.get(dimension.name)
-    levels = () if section is None else section.levels
     return StatedDimension(
         name=dimension.name,
         total=dimension.total,
         codes=dimension.codes,
         sums=tuple(StatedSum(total=it.total, parts=it.parts) for it in dimension.sums),
-        column=levels[-1] if levels and levels[-1] != dimension.name else None,
+        levels=() if section is None else section.levels,
+        missing=None if section is None else section.missing,
     )
 
 
 def blocks(release: Release[TablesFacts]) -> list[AnyBlock]:
     """Return the tables, with the attacker's interval of each hidden cell."""
-    return list(page_blocks(release.facts.tables, release.policy.made_protection()))
+    facts = release.facts
+    return list(page_blocks(facts.tables, release.policy.made_protection(), facts.noise))
 
 
 def shown(release: Release[TablesFacts]) -> ShownTable:

@@ -39,9 +39,11 @@ _OWNER: Final = (
 )
 
 
-def page_blocks(tables: Sequence[ReleasedTable], protection: Protection) -> Iterator[AnyBlock]:
+def page_blocks(
+    tables: Sequence[ReleasedTable], protection: Protection, noise: Sequence[str] = ()
+) -> Iterator[AnyBlock]:
     """Yield what the released page shows: each table, and how many of its cells are hidden."""
-    yield TextBlock("How cells are protected", list(_how(tables, protection)))
+    yield TextBlock("How cells are protected", [*_how(tables, protection), *noise])
     if isinstance(protection, Suppression):
         yield TableBlock(
             "Cells",
@@ -181,6 +183,8 @@ def _suppressed(published: Published) -> Iterator[AnyBlock]:
         rows.append(("proven", f"another pattern saves at most {percent(pattern.gap)} of the cost"))
     if pattern.stopped:
         rows.append(("stopped", "before its end; all requirements are met"))
+    if published.unlinked:
+        rows.append(("published before with another value", f"{published.unlinked:,} cells"))
     yield TableBlock("", (), rows)
     yield from _listed(published)
 

@@ -70,8 +70,8 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
         :class:`~halfmask.data.Source`. Of a database: its URL, without a table.
     policy
         What the owner wants; it must name every column of the table. Without one, name
-        `quasi_identifiers` and `k`: then a policy is made. Databases have a `DatabasePolicy`, tables
-        of counts and sums a `TablesPolicy`.
+        `quasi_identifiers` and `k`: then a policy is made. Databases have a `DatabasePolicy`,
+        tables of counts and sums a `TablesPolicy`.
     quasi_identifiers, sensitive, label
         Without a policy: the columns that others may know of a person, those that nobody may
         learn, and the one that a model is to predict. Of other columns, those that identify or

@@ -63,6 +63,10 @@ def rows_of(path: Path, form: str) -> int | None:
                 return int(batches.read_all().num_rows)
         if form == "csv":
             return _csv_rows(path)
+        if form == "excel":
+            from halfmask.verifier.crosstabs._workbook import read_workbook  # noqa: PLC0415 # rare
+
+            return len(read_workbook(path)) - 1
         with unpacked(path) as lines:
             return sum(bool(line.strip()) for line in lines)
     except (OSError, EOFError, ValueError, zlib.error, pa.ArrowException):

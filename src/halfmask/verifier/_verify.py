@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from os import PathLike
@@ -40,6 +40,7 @@ def verify(
     hierarchies: HierarchyFiles | None = None,
     originals: object = None,
     copy: str | Path | None = None,
+    earlier: Sequence[str | Path] | None = None,
     engine: Workers | None = None,
 ) -> CheckedRelease:
     """Verify a release of any kind: count its claims again from the files.
@@ -59,9 +60,12 @@ def verify(
         file for each column.
     originals
         For full synthetic rows: the original rows, as a frame or such a file. Without them copied
-        rows aren't counted. For a copied database: the file of its source.
+        rows aren't counted. For a copied database: the file of its source. For tables of counts and
+        sums: the microdata, or the ready tables, that they were made of.
     copy
         For a copied database: the SQLite file that was written, as a path or ``sqlite:///path``.
+    earlier
+        For tables of counts and sums: the folders of the earlier releases that the manifest names.
     engine
         For a protected table: where its files are read and counted, as `halfmask.protect` takes
         it. By default this process does it.
@@ -109,6 +113,7 @@ def verify(
         hierarchies=hierarchies,
         originals=originals,
         copy=copy,
+        earlier=earlier,
         engine=engine,
     )
     return verify_with(_path_of(release), given)

@@ -5,7 +5,7 @@ A kind says how its claims are counted: one by one, by the checks of `CHECKS`, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +25,7 @@ from halfmask.claims.manifest import (
     PRIVATE_MICRODATA,
     PRIVATE_MODEL,
     SYNTHETIC,
+    TABLES,
     folder_of,
     released_file,
 )
@@ -47,7 +48,7 @@ class VerifyInputs:
 
     Parameters
     ----------
-    persons, population, hierarchies, originals, copy, engine
+    persons, population, hierarchies, originals, copy, earlier, engine
         As of `halfmask.verify`.
     required
         What a policy guarantees of an output of events: the manifest must claim it.
@@ -58,6 +59,7 @@ class VerifyInputs:
     hierarchies: HierarchyFiles | None = None
     originals: object = None
     copy: str | Path | None = None
+    earlier: Sequence[str | Path] | None = None
     engine: Workers | None = None
     required: EventGuarantees | None = None
 
@@ -73,6 +75,7 @@ IN_WORDS: Final[Mapping[str, str]] = {
     "hierarchies": "hierarchies",
     "originals": "original rows",
     "copy": "copied database",
+    "earlier": "earlier releases",
     "engine": "engine",
     "required": "policy of events",
 }
@@ -153,6 +156,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
     PRIVACY_LEDGER: ("_privacy_check", "LEDGER_KIND"),
     EVENTS: ("events._release", "KIND"),
     DATABASE: ("_database_check", "KIND"),
+    TABLES: ("crosstabs._release", "KIND"),
 }
 #: The checks that were added, by kind of release and model of claim. A model that has none here or
 #: in its kind, or is claimed on another basis, fails its release.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: CSV files have an apostrophe before texts that a spreadsheet would run as a formula.
 _GUARDED: Final = FORMULA_NAME.pattern.replace("'+", "^'('*", 1) + ")"
-_NUMBER: Final = r"^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?\\z"
+_NUMBER: Final = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?\z"
 #: What two spellings of one number may differ by.
 SPELLING: Final = 1e-9
 

@@ -79,7 +79,7 @@ def _suppression_claims(
 ) -> Iterator[Claim]:
     shown = sum(int((~each.hidden).sum()) for each in published)
     yield _claim(TRUE_VALUES, evidence={"cells": shown})
-    yield additive_claim(published)
+    yield additive_claim(published, within=max(each.cells.rounding for each in published))
     for each in published:
         if each.audit is not None and each.hidden.any():
             name, width = _narrowest(each, each.audit)
@@ -146,13 +146,17 @@ def _cell_key_claim(settings: CellKey) -> Claim:
     )
 
 
-def additive_claim(published: Sequence[Published]) -> Claim:
-    """Claim that equations hold: those without a hidden cell, which can be added up again."""
+def additive_claim(published: Sequence[Published], *, within: float = 0.0) -> Claim:
+    """Claim that equations hold: those without a hidden cell, which can be added up again.
+
+    Ready tables may have been rounded before: then they hold within half a unit for each cell.
+    """
     whole = 0
     for each in published:
         n_hidden = abs(each.cells.equations) @ each.hidden.astype(np.float64)
         whole += int((n_hidden == 0).sum())
-    return _claim(ADDITIVE, evidence={"equations": whole})
+    parameters = {"within": within} if within else {}
+    return _claim(ADDITIVE, parameters, evidence={"equations": whole})
 
 
 def _narrowest(published: Published, found: Audit) -> tuple[str, float]:

@@ -261,13 +261,12 @@ def _stated_method(policy: TablesPolicy) -> dict[str, Json]:
 
 def _stated(dimension: Dimension, policy: TablesPolicy) -> StatedDimension:
     section = policy.dimensions.get(dimension.name)
-    levels = () if section is None else section.levels
     return StatedDimension(
         name=dimension.name,
         total=dimension.total,
         codes=dimension.codes,
         sums=tuple(StatedSum(total=it.total, parts=it.parts) for it in dimension.sums),
-        column=levels[-1] if levels and levels[-1] != dimension.name else None,
+        levels=() if section is None else section.levels,
         missing=None if section is None else section.missing,
     )
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: With "exact", what an owner's interval must have of the protection interval; counts need 1.
 _EXACT: Final = 0.1
 #: More pairs of an owner and a cell aren't stated: the audit would take hours.
-_MOST_PAIRS: Final = 5_000_000
+_MOST_PAIRS: Final = 1_000_000
 #: In how many random directions hidden cells are moved, and up to how many independent cells of
 #: an owner these directions tell what the owner can compute.
 _DIRECTIONS: Final = 8
@@ -64,6 +64,11 @@ def state_requirements(
         share = _EXACT if not cells.is_count else 1.0
         low = np.where(high > 0, 0.0, low * share)
         high = np.where(high > 0, 1.0 if cells.is_count else high * share, 0.0)
+    elif len(cell):  # nobody can exclude that a cell is as low as their own part of it
+        at, part = _spread(known, owner)
+        own, inside = np.zeros(len(cell)), _is_inside(cells, part, cell[at])
+        np.maximum.at(own, at[inside], cells.value[part[inside]])
+        low = np.minimum(low, np.maximum(cells.value[cell] - own, 0.0))
     names = [tuple(each.tolist()) for each in known]
     return Requirements(
         cell=np.concatenate([wanted, cell]),
@@ -117,23 +122,24 @@ def _linked_pairs(
 
     With `exact` these are the cells that they might compute. Hidden cells that aren't 0 can move
     either way, so a cell can be computed only if its moves are a combination of those of known
-    cells. Cells of 0 can't move down: a first pass takes them as known to all.
+    cells. Cells that move only if a cell of 0 rises are left to the audit, for all owners.
     """
-    moving = hidden & (cells.value != 0)
-    passes = [hidden] if not exact or (moving == hidden).all() else [moving, hidden]
-    owners, found = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for free in (each for each in passes if known and each[wanted].any()):
-        part = _parts(cells.equations, free[cells.equations.indices])
-        for owner, near in enumerate(
-            _tied(cells.equations, free, part, known, wanted)
-            if exact
-            else _near(part, known, wanted)
-        ):
-            others = near[~np.isin(near, known[owner])]
-            owners.append(np.full(len(others), owner))
-            found.append(others)
+    none = np.empty(0, dtype=np.int64)
+    part = _parts(cells.equations, hidden[cells.equations.indices])
+    tied: list[Ints] = []
+    if exact and known and len(wanted):
+        tied, stiff = _tied(cells.equations, hidden & (cells.value != 0), known, wanted)
+        wanted = stiff[np.isin(part[stiff], part[hidden & (cells.value == 0)])]
+    owners, found = [none], [none]
+    for owner, near in enumerate(_near(part, known, wanted)):
+        both = np.concatenate([near, *tied[owner : owner + 1]])
+        others = both[~np.isin(both, known[owner])]
+        owners.append(np.full(len(others), owner))
+        found.append(others)
     owner, cell = np.unique(np.stack([np.concatenate(owners), np.concatenate(found)]), axis=1)
-    return owner, cell
+    at, part = _spread(known, owner)
+    told = np.bincount(at, _is_inside(cells, cell[at], part), minlength=len(cell)) > 0
+    return owner[~told], cell[~told]  # of a cell inside their own an owner knows all
 
 
 def _near(part: Ints, known: list[Ints], wanted: Ints) -> list[Ints]:
@@ -149,10 +155,37 @@ def _near(part: Ints, known: list[Ints], wanted: Ints) -> list[Ints]:
     return [wanted[np.concatenate([none, *each])] for each in numbers]
 
 
+def _spread(known: list[Ints], owner: Ints) -> tuple[Ints, Ints]:
+    """Return each cell that the owner of a pair knows, after the position of the pair."""
+    lengths = np.array([len(each) for each in known], dtype=np.int64)[owner]
+    none = np.empty(0, dtype=np.int64)
+    parts = np.concatenate([none, *(known[each] for each in owner.tolist())])
+    return np.repeat(np.arange(len(owner)), lengths), parts
+
+
+def _is_inside(cells: Cells, inner: Ints, outer: Ints) -> Bools:
+    """Return whether all who are in a cell are in another one, by their codes."""
+    inside = np.ones(len(inner), dtype=np.bool_)
+    for at, dimension in enumerate(cells.dimensions):
+        place = {leaf: number for number, leaf in enumerate(dimension.leaves)}
+        covered = [[place[leaf] for leaf in dimension.covers[code]] for code in dimension.codes]
+        sizes = np.array([len(each) for each in covered])
+        columns = np.array([leaf for each in covered for leaf in each])
+        leaves = csr_array((np.ones(len(columns)), columns, np.cumsum([0, *sizes])))
+        common = csr_array(leaves @ leaves.T)
+        own = cells.codes[inner, at]
+        inside &= np.asarray(common[own, cells.codes[outer, at]]).ravel() == sizes[own]
+    return inside
+
+
 def _tied(
-    equations: csr_array, free: Bools, part: Ints, known: list[Ints], wanted: Ints
-) -> list[Ints]:
-    """Return for each owner the wanted cells whose moves follow from those that they know."""
+    equations: csr_array, free: Bools, known: list[Ints], wanted: Ints
+) -> tuple[list[Ints], Ints]:
+    """Return for each owner the wanted cells whose moves follow from those that they know.
+
+    The second part are wanted cells that can't move, whatever anybody knows.
+    """
+    part = _parts(equations, free[equations.indices])
     at = np.flatnonzero(free)
     moves = _random_moves(equations[:, at])
     length = np.linalg.norm(moves, axis=1)
@@ -172,7 +205,7 @@ def _tied(
         parts = [in_part.get(each, none) for each in np.unique(part[own_moving]).tolist()]
         near = asked[np.concatenate(parts)]
         found.append(near[_combined(unit[near], unit[own_moving])])
-    return found
+    return found, wanted[line[wanted] < 0]
 
 
 def _random_moves(equations: csr_array) -> NDArray[np.float64]:

@@ -283,7 +283,9 @@ def test_weights_by_the_two_formulas(tmp_path):
 
 def test_trees_and_codes_that_are_numbers(tmp_path):
     """Codes of a tree are those of its column; whole floats are written without their point."""
-    place = tree("place", {"north": ("1", "2"), "south": ("3", "NA")}, column="town", missing="NA")
+    place = tree(
+        "place", {"north": ("1", "2"), "south": ("3", "NA")}, levels=("town",), missing="NA"
+    )
     frame = pl.DataFrame({"town": [1.0, 1.0, 2.0, 3.0, None, None, None]})
     cells = {
         ("Total",): 7,

@@ -66,7 +66,7 @@ def _count_intervals(claim: Claim, opened: Opened, earlier: Sequence[Earlier]) -
     narrow = 0
     if n_hidden:
         unknown = find_unknown(opened, measure, earlier)
-        space = find_space(unknown.matrix, unknown.sums, unknown.lower, unknown.upper)
+        space = find_space(unknown)
         asked = np.zeros(len(space.base), dtype=np.bool_)
         asked[unknown.number] = True
         goals = Goals(
@@ -173,10 +173,10 @@ class _Hidden:
         """Return all tables that fit, about the true one where nothing else is unknown."""
         it, true = self.unknown, self.who.value[self.at]
         if len(it.lower) > len(true):
-            return find_space(it.matrix, it.sums, it.lower, it.upper)
+            return find_space(it)
         base = np.clip(true, it.lower, it.upper)
         lacks = np.abs(it.matrix @ base - it.sums)
-        if (lacks > _FITS * (np.abs(it.sums) + abs(it.matrix) @ np.abs(base))).any():
+        if (lacks > it.slack + _FITS * (np.abs(it.sums) + abs(it.matrix) @ np.abs(base))).any():
             raise VerificationError("The published cells aren't those of the originals.")
         return Space(it.matrix, base, it.lower, it.upper)
 
@@ -230,10 +230,32 @@ class _Hidden:
     def _known_by_owners(self) -> Iterator[Ints]:
         """Yield the unknown cells that an owner is alone in, for each such owner."""
         alone = self.at[self.who.count[self.at] == 1]
-        owner = self.who.owners[alone, 0]
+        owner = self._lone_owners()[alone]
         order = np.argsort(owner, kind="stable")
         starts = np.flatnonzero(np.diff(owner[order], prepend=-2))
         yield from np.split(self.number[alone[order]], starts[1:]) if len(alone) else ()
+
+    def _lone_owners(self) -> Ints:
+        """Return a number for the owner of each cell that has one alone.
+
+        Ready tables name no owners: there a total and its part have the same one, and others are
+        different.
+        """
+        from scipy.sparse import csr_array  # noqa: PLC0415 # for claims on hidden cells alone
+        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 # the same
+
+        if self.opened.details.ready is None:
+            return self.who.owners[:, 0]
+        n, entries = len(self.cells.value), self.cells.equations.tocoo()
+        row, cell = entries.coords
+        alone = self.who.count[:n] == 1
+        total = np.full(entries.shape[0], -1)
+        total[row[entries.data < 0]] = cell[entries.data < 0]
+        linked = (entries.data > 0) & alone[cell] & (total[row] >= 0) & alone[total[row]]
+        edges = np.ones(int(linked.sum())), (total[row[linked]], cell[linked])
+        size = len(self.who.count)
+        _, owner = connected_components(csr_array(edges, shape=(size, size)), directed=False)
+        return np.asarray(owner, dtype=np.int64)
 
     def broken_sums(self, rules: Sequence[StatedRule]) -> int:
         """Count published totals whose hidden parts would break a rule as one cell."""

@@ -94,11 +94,8 @@ def peer(table: FirmTable, problem: Problem, suppress: str, into: Path) -> PeerP
 def in_our_order(answer: list[list[object]], problem: Problem) -> NDArray[np.bool_]:
     """Return whether the peer hides each of our cells."""
     cells = problem.cells
-    names = [
-        [each.codes[code] for code in cells.codes[:, at]]
-        for at, each in enumerate(cells.dimensions)
-    ]
-    where = {codes: number for number, codes in enumerate(zip(*names, strict=True))}
+    labels = cells.labels(np.arange(cells.n), [each.name for each in cells.dimensions])
+    where = {codes: number for number, codes in enumerate(labels.iter_rows())}
     hidden = np.zeros(cells.n, dtype=bool)
     for codes, value, status in answer:
         if status in ("U", "M"):

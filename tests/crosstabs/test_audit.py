@@ -158,6 +158,20 @@ def test_an_end_without_a_limit_is_infinite():
     assert np.isinf(upper).all()
 
 
+def test_cells_of_either_sign_have_no_limit():
+    cells = cells_of([[0, 0, 5], [0, 3, -2], [1, 1, 1]])
+    known = nothing_known(cells)
+    known.lower[:] = -np.inf
+    pairs = [("a1", "b1"), ("a1", "b3"), ("a2", "b1"), ("a2", "b3")]
+    hidden = hide(cells, *pairs, ("a3", "b2"))
+    lower, upper = intervals(cells, hidden, known)
+    moving = [at(cells, *each) for each in pairs]
+    assert np.isneginf(lower[moving]).all()
+    assert np.isposinf(upper[moving]).all()
+    alone = at(cells, "a3", "b2")
+    assert lower[alone] == upper[alone] == 1
+
+
 @st.composite
 def _tables(draw):
     shape = draw(st.sampled_from([(3, 4), (2, 2, 3), (5,)]))

@@ -209,6 +209,14 @@ def test_all_sensitive_is_said():
         suppress(cells, sensitivity, nothing_known(cells), plain("linear"))
 
 
+@pytest.mark.parametrize("search", ["linear", "optimal", "elimination"])
+def test_nothing_sensitive_hides_nothing(search):
+    cells = cells_of([[1, 2], [3, 4]], measure=None)
+    found = suppress(cells, sensitive_cells(cells, {}), nothing_known(cells), plain(search))
+    assert not found.hidden.any()
+    assert found.cost == 0
+
+
 def test_costs_are_chosen():
     cells = cells_of([[9, 5, 1], [5, 5, 4], [1, 4, 2]])
     sensitivity = sensitive_cells(cells, {at(cells, "a1", "b1"): 1.0})

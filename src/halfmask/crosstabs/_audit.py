@@ -71,24 +71,36 @@ def prove(
     With ``together`` one deviation is asked for many needs first, which moves many cells.
     """
     merged = merge(equations, room, hidden)
-    for groups in components(merged.equations, np.ones(merged.equations.shape[1], dtype=bool)):
-        _Proving(merged, groups, witnesses, progress).run(together=together)
+    parts = components(merged.equations, np.ones(merged.equations.shape[1], dtype=bool))
+    part_of = np.full(merged.equations.shape[1] + 1, -1)  # the last is that of no group
+    for number, groups in enumerate(parts):
+        part_of[groups] = number
+    entries = witnesses.open
+    part = part_of[merged.group[witnesses.needs.cell[entries]]]
+    entries = entries[np.argsort(part, kind="stable")]
+    starts = np.searchsorted(np.sort(part), np.arange(len(parts) + 1))
+    for number in np.flatnonzero(np.diff(starts)).tolist():
+        own = entries[starts[number] : starts[number + 1]]
+        _Proving(merged, parts[number], own, witnesses, progress).run(together=together)
 
 
 class _Proving:
-    """The search for proofs of needs in one component of hidden cells."""
+    """The search for proofs of some entries, all in one component of hidden cells."""
 
     def __init__(
-        self, merged: Merged, groups: NDArray[np.int64], witnesses: Witnesses, progress: Progress
+        self,
+        merged: Merged,
+        groups: NDArray[np.int64],
+        entries: NDArray[np.int64],
+        witnesses: Witnesses,
+        progress: Progress,
     ) -> None:
         self._merged, self._witnesses, self._progress = merged, witnesses, progress
         self._needs = needs = witnesses.needs
         self._group = merged.group[needs.cell]
         self._amount = needs.amount * merged.sign[needs.cell]
-        inside = np.isin(self._group, groups)
-        self._entries = np.flatnonzero(inside)
+        self._entries, self._groups = entries, groups
         self._price = np.ones(merged.equations.shape[1])
-        self._groups = groups
 
     def run(self, *, together: bool) -> None:
         """Prove what can be proven."""
@@ -181,11 +193,14 @@ class _Ends:
             open_ends = left
         for side, at in np.argwhere(self._open()):
             self._progress("Compute intervals")
-            while self._open()[side, at]:
-                weights = np.zeros(self._outer.shape[1])
-                weights[at] = 1.0 if side else -1.0
-                if self._solve(weights):
-                    self._outer[side, at] = self._inner[side, at]
+            if not self._open()[side, at]:
+                continue
+            weights = np.zeros(self._outer.shape[1])
+            weights[at] = 1.0 if side else -1.0
+            if self._solve(weights):
+                self._outer[side, at] = self._inner[side, at]
+            else:
+                self._inner[side, at] = np.inf
         return -self._inner[0], self._inner[1]
 
     def _open(self) -> NDArray[np.bool_]:

@@ -53,9 +53,9 @@ def least_cost(
         least = float(cost[best].sum())
         slow = number > 0 and proven - bound < _TAIL * (least - bound)
         bound = max(bound, proven)
-        progress("Prove the least cost", min(1.0, bound / least))
         if bound >= least * (1.0 - _EXACT):
             break
+        progress("Prove the least cost", max(0.0, bound / least))
         cuts = _broken(program, needs, share, whole=whole)
         if not cuts and whole:
             best = share > _HALF

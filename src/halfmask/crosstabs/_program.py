@@ -228,16 +228,21 @@ class Extremes:
         """Return a deviation of the greatest weighted sum, and a direction if it has no limit."""
         import highspy  # noqa: PLC0415 # an optional library
 
+        known = (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kUnbounded)
         self._solver.changeColsCost(len(self.cells), self._columns, -weights)
         self._solver.run()
-        status, ray = self._solver.getModelStatus(), None
-        if status == highspy.HighsModelStatus.kUnbounded:
-            ray = np.asarray(self._solver.getPrimalRay()[2])
-        elif status != highspy.HighsModelStatus.kOptimal:
+        if self._solver.getModelStatus() not in known:  # the last vertex can be a bad start
+            self._solver.clearSolver()
+            self._solver.run()
+        status = self._solver.getModelStatus()
+        if status not in known:
             raise GuaranteeNotMetError(
                 "The intervals of hidden cells can't be computed: the solver found no solution.",
                 hint="Report the sizes of the tables. Fewer dimensions may help.",
             )
+        ray = None
+        if status == highspy.HighsModelStatus.kUnbounded:
+            ray = np.asarray(self._solver.getPrimalRay()[2])
         return np.asarray(self._solver.getSolution().col_value) * self._unit, ray
 
 

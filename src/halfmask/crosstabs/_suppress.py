@@ -281,11 +281,18 @@ class _Search:
         left = np.unique(witnesses.needs.cell[witnesses.open])
         if len(left):
             staying = int(self._stays.sum())
+            owners = bool(
+                np.diff(witnesses.needs.known.indptr)[witnesses.needs.attacker][
+                    witnesses.open
+                ].any()
+            )
             raise GuaranteeNotMetError(
                 f"{len(left)} of {int(self._start.sum())} sensitive cells can't be protected: "
-                f"{staying} cells must be published, and the bounds that are known of others are "
-                "too narrow.",
-                hint="Let more cells be hidden, or choose coarser codes.",
+                f"{staying} cells must be published, and what is known of others leaves too "
+                "little room.",
+                hint='Write singletons = "exact": owners know too much for "full".'
+                if owners and self._settings.singletons == "full"
+                else "Let more cells be hidden, or choose coarser codes.",
             )
 
     def _sums(self, hidden: NDArray[np.bool_]) -> list[NDArray[np.int64]]:

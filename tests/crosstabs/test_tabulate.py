@@ -327,7 +327,7 @@ def test_numbers_and_codes_that_say_nothing_exact_are_refused():
         rows, policy_of([("t", ("a",), None)], trees=""), DataError
     )
     rows = rows.with_columns(a=pl.Series(["x", "y"]))
-    assert "1 whole numbers beyond" in error_of(
+    assert "1 whole numbers of 2^53" in error_of(
         rows, policy_of([("t", ("a",), "v")], trees=""), DataError
     )
     both = '[dimensions.a]\nlevels = ["a"]\ncodes = ["x"]\n'

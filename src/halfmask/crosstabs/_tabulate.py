@@ -270,7 +270,7 @@ def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> 
     """Return numbers, and count those that can't be summed."""
     found = series.cast(pl.Float64)
     if series.dtype.is_integer():
-        faults["large", series.name] += int((found.abs() > 2.0**53).sum())
+        faults["large", series.name] += int((found.abs() >= 2.0**53).sum())
     faults["missing", series.name] += found.null_count()
     faults["infinite", series.name] += int(found.is_infinite().sum())
     below = found <= 0 if sign == "weight" else found < 0
@@ -446,7 +446,7 @@ _FAULTS: Final = {
     ),
     "empty": ("codes that are an empty text", "Give them a name, or make them missing cells."),
     "large": (
-        "whole numbers beyond 2^53",
+        "whole numbers of 2^53 or more",
         "Their sums would not be exact: divide them, as by thousands.",
     ),
     "infinite": ("infinite numbers", "A sum needs finite numbers."),

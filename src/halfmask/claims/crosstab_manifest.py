@@ -6,7 +6,9 @@ is hidden, and no number of sensitive cells.
 Claims, with their parameters, what they are about, and their evidence; a claim without a measure is
 about all tables:
 
-- `TRUE_VALUES`, `ADDITIVE`: none; evidence ``cells`` (published ones), ``equations`` (that hold).
+- `TRUE_VALUES`: none; evidence ``cells`` (published ones).
+- `ADDITIVE`: ``within``, where values were rounded before: half a unit of their last decimal, for
+  each cell of a sum; evidence ``equations`` (that have no hidden cell).
 - `HIDDEN_INTERVALS`, one for each measure with hidden cells, about ``measure`` (null for counts):
   ``least_width`` of counts, or ``least_share`` of sums (the width as a share of the end that is
   farther from 0); evidence ``hidden`` (cells) and ``narrowest`` (the same as the parameter is).
@@ -78,8 +80,9 @@ class StatedDimension:
         The code of all together.
     codes, sums
         As of a dimension; a code that is no sum's total is at the bottom.
-    column
-        The column of microdata that has the codes at the bottom; ``None``: that of its name.
+    levels
+        Columns of the originals that the codes are read from, the last one having the codes at the
+        bottom; empty: the column of its name.
     missing
         The code of rows without one; ``None``: there are none.
     """
@@ -88,7 +91,7 @@ class StatedDimension:
     total: str
     codes: tuple[str, ...]
     sums: tuple[StatedSum, ...]
-    column: str | None = field(default=None, metadata=key(optional=True))
+    levels: tuple[str, ...] = field(default=(), metadata=key(optional=True))
     missing: str | None = field(default=None, metadata=key(optional=True))
 
 

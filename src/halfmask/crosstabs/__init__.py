@@ -14,6 +14,7 @@ from halfmask.crosstabs._dimension import CodeSum, Dimension
 from halfmask.crosstabs._hierarchies import read_hrc
 from halfmask.crosstabs._pattern import Published as Published
 from halfmask.crosstabs._policy import TablesPolicy
+from halfmask.crosstabs._release import read_originals as read_originals
 
 # Public names are in `__all__`; the others are for other rooms.
 __all__ = [

@@ -79,7 +79,7 @@ def _suppression_claims(
 ) -> Iterator[Claim]:
     shown = sum(int((~each.hidden).sum()) for each in published)
     yield _claim(TRUE_VALUES, evidence={"cells": shown})
-    yield additive_claim(published)
+    yield additive_claim(published, within=max(each.cells.rounding for each in published))
     for each in published:
         if each.audit is not None and each.hidden.any():
             name, width = _narrowest(each, each.audit)
@@ -146,13 +146,17 @@ def _cell_key_claim(settings: CellKey) -> Claim:
     )
 
 
-def additive_claim(published: Sequence[Published]) -> Claim:
-    """Claim that equations hold: those without a hidden cell, which can be added up again."""
+def additive_claim(published: Sequence[Published], *, within: float = 0.0) -> Claim:
+    """Claim that equations hold: those without a hidden cell, which can be added up again.
+
+    Ready tables may have been rounded before: then they hold within half a unit for each cell.
+    """
     whole = 0
     for each in published:
         n_hidden = abs(each.cells.equations) @ each.hidden.astype(np.float64)
         whole += int((n_hidden == 0).sum())
-    return _claim(ADDITIVE, evidence={"equations": whole})
+    parameters = {"within": within} if within else {}
+    return _claim(ADDITIVE, parameters, evidence={"equations": whole})
 
 
 def _narrowest(published: Published, found: Audit) -> tuple[str, float]:
@@ -170,17 +174,17 @@ def _narrowest(published: Published, found: Audit) -> tuple[str, float]:
 
 
 def _rounded_down(width: float) -> float:
-    """Return a width rounded down: a claim may state less than there is, never more.
+    """Return a width rounded down, but for the noise of linear programs.
 
     Examples
     --------
     >>> _rounded_down(2.99999999999), _rounded_down(0.123456)
-    (2.999, 0.1234)
+    (3.0, 0.1234)
     """
     if width <= 0:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(width)) + 1 - _DIGITS)
-    return float(f"{math.floor(width * (1 - 1e-9) / step) * step:.{_DIGITS}g}")
+    return float(f"{math.floor(width * (1 + 1e-8) / step) * step:.{_DIGITS}g}")
 
 
 def tables_weaknesses(policy: TablesPolicy) -> list[str]:

@@ -66,7 +66,7 @@ def _count_intervals(claim: Claim, opened: Opened, earlier: Sequence[Earlier]) -
     narrow = 0
     if n_hidden:
         unknown = find_unknown(opened, measure, earlier)
-        space = find_space(unknown.matrix, unknown.sums, unknown.lower, unknown.upper)
+        space = find_space(unknown)
         asked = np.zeros(len(space.base), dtype=np.bool_)
         asked[unknown.number] = True
         goals = Goals(
@@ -173,10 +173,10 @@ class _Hidden:
         """Return all tables that fit, about the true one where nothing else is unknown."""
         it, true = self.unknown, self.who.value[self.at]
         if len(it.lower) > len(true):
-            return find_space(it.matrix, it.sums, it.lower, it.upper)
+            return find_space(it)
         base = np.clip(true, it.lower, it.upper)
         lacks = np.abs(it.matrix @ base - it.sums)
-        if (lacks > _FITS * (np.abs(it.sums) + abs(it.matrix) @ np.abs(base))).any():
+        if (lacks > it.slack + _FITS * (np.abs(it.sums) + abs(it.matrix) @ np.abs(base))).any():
             raise VerificationError("The published cells aren't those of the originals.")
         return Space(it.matrix, base, it.lower, it.upper)
 
@@ -209,12 +209,23 @@ class _Hidden:
         return not prove(Goals(space, up=up)).any()
 
     def _owners(self, space: Space, up: Floats, down: Floats, *, exact: bool) -> Counter[str]:
-        """Count what owners who are alone in hidden cells could compute of other sensitive ones."""
+        """Count what owners who are alone in hidden cells could compute of other sensitive ones.
+
+        They know that nobody else is in the cells inside theirs, and their own part of others.
+        """
         found: Counter[str] = Counter()
         goal = np.maximum(up, down)
+        cell_of = np.full(len(goal), -1)
+        cell_of[self.number[self.at]] = self.at
         for known in self._known_by_owners():
             linked = np.isin(space.part, space.part[known]) & (goal > 0)
             linked[known] = False
+            least = np.zeros(len(goal))
+            for place in np.flatnonzero(linked).tolist():
+                cell, own = int(cell_of[place]), cell_of[known].tolist()
+                linked[place] = not any(self._is_inside(cell, each) for each in own)
+                parts = [each for each in own if self._is_inside(each, cell)]
+                least[place] = self.who.value[parts].max(initial=0.0)
             if not linked.any():
                 continue
             found["requirements"] += int(linked.sum())
@@ -222,18 +233,53 @@ class _Hidden:
             goals = (
                 Goals(own, width=np.where(linked, goal * _NOT_EXACT, 0.0))
                 if exact
-                else Goals(own, up=np.where(linked, up, 0.0), down=np.where(linked, down, 0.0))
+                else Goals(
+                    own,
+                    up=np.where(linked, up, 0.0),
+                    down=np.where(linked, np.minimum(down, np.maximum(own.base - least, 0.0)), 0.0),
+                )
             )
             found["unmet"] += int(prove(goals).sum())
         return found
 
+    def _is_inside(self, inner: int, outer: int) -> bool:
+        """Whether all who are in a cell are in another one, by their codes."""
+        codes = zip(self.tally.codes[inner], self.tally.codes[outer], strict=True)
+        trees = self.opened.trees.values()
+        return all(
+            tree.covers[one] <= tree.covers[other]
+            for tree, (one, other) in zip(trees, codes, strict=True)
+        )
+
     def _known_by_owners(self) -> Iterator[Ints]:
         """Yield the unknown cells that an owner is alone in, for each such owner."""
         alone = self.at[self.who.count[self.at] == 1]
-        owner = self.who.owners[alone, 0]
+        owner = self._lone_owners()[alone]
         order = np.argsort(owner, kind="stable")
         starts = np.flatnonzero(np.diff(owner[order], prepend=-2))
         yield from np.split(self.number[alone[order]], starts[1:]) if len(alone) else ()
+
+    def _lone_owners(self) -> Ints:
+        """Return a number for the owner of each cell that has one alone.
+
+        Ready tables name no owners: there a total and its part have the same one, and others are
+        different.
+        """
+        from scipy.sparse import csr_array  # noqa: PLC0415 # for claims on hidden cells alone
+        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 # the same
+
+        if self.opened.details.ready is None:
+            return self.who.owners[:, 0]
+        n, entries = len(self.cells.value), self.cells.equations.tocoo()
+        row, cell = entries.coords
+        alone = self.who.count[:n] == 1
+        total = np.full(entries.shape[0], -1)
+        total[row[entries.data < 0]] = cell[entries.data < 0]
+        linked = (entries.data > 0) & alone[cell] & (total[row] >= 0) & alone[total[row]]
+        edges = np.ones(int(linked.sum())), (total[row[linked]], cell[linked])
+        size = len(self.who.count)
+        _, owner = connected_components(csr_array(edges, shape=(size, size)), directed=False)
+        return np.asarray(owner, dtype=np.int64)
 
     def broken_sums(self, rules: Sequence[StatedRule]) -> int:
         """Count published totals whose hidden parts would break a rule as one cell."""

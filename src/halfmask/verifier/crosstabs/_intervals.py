@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from halfmask.verifier.crosstabs._system import Bools, Floats, Ints
+    from halfmask.verifier.crosstabs._unknown import Unknown
 
 #: How much of what is claimed a witness may lack, for rounding.
 SLACK: Final = 1e-5
@@ -28,6 +29,9 @@ _MORE: Final = 8
 #: Rounds of programs that move many cells, and the share of open goals that each must reach.
 _ROUNDS: Final = 12
 _GAIN: Final = 0.1
+#: How many times as far as the largest goal a cell may move, and which goals have one program.
+_FURTHEST: Final = 1e4
+_ALIKE: Final = 1e3
 #: So many cells that can't reach their goals are enough.
 _ENOUGH: Final = 10
 _SECONDS: Final = 120.0
@@ -66,7 +70,9 @@ class Space:
         scale = float(np.abs(goal).max(initial=0.0))
         if not scale:
             return
-        low, high = self.low[free], self.high[free]
+        # No cell moves much further than the goals: else rounding would hide small moves.
+        low = np.maximum(self.low[free], -_FURTHEST * scale)
+        high = np.minimum(self.high[free], _FURTHEST * scale)
         found = _solved(small, np.zeros(len(rows)), goal / scale, low / scale, high / scale)
         if found is None:
             return
@@ -133,8 +139,9 @@ class Goals:
         below = np.where(-least < self.down * (1 - SLACK), self.down, 0.0)
         if self.width.any():
             lacks = self.asked & (most - least < self.width * (1 - SLACK))
-            above = np.maximum(above, np.where(lacks, self.width + least, 0.0))
-            below = np.maximum(below, np.where(lacks, self.width - most, 0.0))
+            # Twice as far as asked: of a tiny width, what equations lack could be more than SLACK.
+            above = np.maximum(above, np.where(lacks, 2 * self.width + least, 0.0))
+            below = np.maximum(below, np.where(lacks, 2 * self.width - most, 0.0))
         if self.share:
             wider = self._wider()
             above, below = np.maximum(above, wider[0]), np.maximum(below, wider[1])
@@ -169,20 +176,25 @@ def prove(goals: Goals) -> Bools:
     rng = np.random.default_rng(0)  # which cells move together: any choice is sound
     while (left := goals.unmet() & ~goals.given_up).any() and goals.given_up.sum() < _ENOUGH:
         cells = np.flatnonzero(left)
-        _together(goals, goals.space.near(cells, _AT_FIRST), rng)
+        sizes = np.maximum(*goals.short())
+        alike = sizes[cells] <= _ALIKE * sizes[cells[0]]
+        alike &= sizes[cells] >= sizes[cells[0]] / _ALIKE
+        _together(goals, cells[alike], rng)
         _one_by_one(goals, int(cells[0]))
     return goals.unmet()
 
 
-def _together(goals: Goals, free: Ints, rng: np.random.Generator) -> None:
-    """Move all cells of a neighbourhood at once, up or down by chance, while that gains much."""
-    above, below = (each[free] for each in goals.short())
+def _together(goals: Goals, cells: Ints, rng: np.random.Generator) -> None:
+    """Move cells and their neighbourhood at once, up or down by chance, while that gains much."""
+    free = goals.space.near(cells, _AT_FIRST)
+    chosen = np.isin(free, cells, assume_unique=True)
+    above, below = (np.where(chosen, each[free], 0.0) for each in goals.short())
     for _ in range(_ROUNDS):
         either = (above > 0) & (below > 0)
         upwards = np.where(either, rng.random(len(free)) < 0.5, above > 0)
         before = int((above > 0).sum() + (below > 0).sum())
         goals.space.push(free, np.where(upwards, above, -below))
-        above, below = (each[free] for each in goals.short())
+        above, below = (np.where(chosen, each[free], 0.0) for each in goals.short())
         left = int((above > 0).sum() + (below > 0).sum())
         if not left or before - left < _GAIN * before:
             return
@@ -205,21 +217,30 @@ def _one_by_one(goals: Goals, cell: int) -> None:
     goals.given_up[cell] = goals.unmet()[cell]
 
 
-def find_space(matrix: csr_array, sums: Floats, lower: Floats, upper: Floats) -> Space:
-    """Return the space of all cells for which `matrix` @ cells is `sums`.
+def find_space(unknown: Unknown) -> Space:
+    """Return all tables that fit what is published.
 
     Raises
     ------
     VerificationError
         If there is none: the published cells contradict each other.
     """
-    n = matrix.shape[1]
+    from scipy.sparse import diags_array, hstack  # noqa: PLC0415 # for hidden cells alone
+
+    matrix, sums, n = unknown.matrix, unknown.sums, len(unknown.lower)
     scale = max(1.0, float(np.abs(sums).max(initial=0.0)))
-    typical = float(np.median(np.abs(sums[sums != 0]))) / 10 if (sums != 0).any() else 1.0
-    found = _solved(matrix, sums / scale, np.full(n, typical / scale), lower / scale, upper / scale)
+    there = np.abs(sums[sums != 0])
+    goal = np.full(n, float(np.median(there)) / 10 / scale if len(there) else 1.0)
+    low, high = unknown.lower / scale, unknown.upper / scale
+    if unknown.slack.any():  # what rounding took off or added
+        off = diags_array(unknown.slack / scale)
+        matrix, goal = hstack([matrix, off], format="csr"), np.append(goal, np.zeros(len(sums)))
+        low, high = np.append(low, np.full(len(sums), -1.0)), np.append(high, np.ones(len(sums)))
+    found = _solved(matrix, sums / scale, goal, low, high)
     if found is None:
         raise VerificationError("The published cells fit no table: they contradict each other.")
-    return Space(matrix, np.clip(found * scale, lower, upper), lower, upper)
+    base = np.clip(found[:n] * scale, unknown.lower, unknown.upper)
+    return Space(unknown.matrix, base, unknown.lower, unknown.upper)
 
 
 def _components(matrix: csr_array) -> Ints:

@@ -11,6 +11,7 @@ import polars as pl
 
 from halfmask._errors import VerificationError
 from halfmask.claims.crosstab_manifest import (
+    ADDITIVE,
     EARLIER_TABLES,
     HIDDEN_INTERVALS,
     PRIVATE_COUNTS,
@@ -20,6 +21,7 @@ from halfmask.claims.crosstab_manifest import (
 )
 from halfmask.claims.manifest import folder_of, released_file
 from halfmask.verifier.crosstabs._reading import SPELLING, codes_of, crossed_fault, read_cells
+from halfmask.verifier.crosstabs._ready import ReadyTables
 from halfmask.verifier.crosstabs._system import Cells, Tree, join_cells
 from halfmask.verifier.crosstabs._tabulation import Microdata, Tally
 from halfmask.verifier.tables.part import READ_ERRORS
@@ -43,10 +45,15 @@ class Opened:
     #: The cells of each measure.
     cells: Mapping[str | None, Cells]
     originals: object
+    #: Half a unit of the last decimal, where values were rounded before they were summed up.
+    within: float
 
     @cached_property
     def tallies(self) -> Mapping[str | None, Tally]:
         """The true cells of each measure."""
+        if self.details.ready is not None:
+            ready = ReadyTables(self.originals, self.details, self.trees)
+            return {measure: ready.tally(cells) for measure, cells in self.cells.items()}
         rows = Microdata(self.originals, self.details, self.trees)
         return {
             measure: rows.tally(cells, self.tables_of(measure))
@@ -90,7 +97,20 @@ def open_release(path: Path, manifest: Manifest, originals: object = None) -> Op
         )
         for measure in measures
     }
-    return Opened(details, trees, frames, cells, originals)
+    return Opened(details, trees, frames, cells, originals, _within(manifest, cells))
+
+
+def _within(manifest: Manifest, cells: Mapping[str | None, Cells]) -> float:
+    """Return by how much a value may be rounded; all must be rounded so."""
+    said = [it.parameters.get("within", 0.0) for it in manifest.claims if it.model == ADDITIVE]
+    within = max((each for each in said if isinstance(each, int | float)), default=0.0)
+    if within <= 0:
+        return 0.0
+    for each in cells.values():
+        units = each.value[~each.hidden] / (2 * within)
+        if (np.abs(units - np.rint(units)) > SPELLING * np.maximum(np.abs(units), 1)).any():
+            raise VerificationError("Values have more decimals than the manifest states.")
+    return float(within)
 
 
 def _check_names(details: TablesDetails, manifest: Manifest) -> None:

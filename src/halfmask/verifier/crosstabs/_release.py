@@ -46,7 +46,7 @@ def check_true_values(claim: Claim, files: ReleasedFiles) -> ClaimCount:
     opened = opened_tables(files)
     other = n_shown = 0
     for measure, (shown, true, size) in _both(opened).items():
-        other += int((np.abs(shown - true) > _ROUNDING * size).sum())
+        other += int((np.abs(shown - true) > _ROUNDING * size + 2 * opened.within).sum())
         n_shown += int((~opened.cells[measure].hidden).sum())
     return ClaimCount(
         holds=other == 0 and _stated(claim, "cells") <= n_shown,
@@ -82,11 +82,15 @@ def _both(opened: Opened) -> dict[str | None, tuple[Floats, Floats, Floats]]:
 def check_additive(claim: Claim, files: ReleasedFiles) -> ClaimCount:
     """Add up each equation that has no hidden cell."""
     whole = broken = 0
-    for cells in opened_tables(files).cells.values():
+    opened, within = opened_tables(files), claim.parameters.get("within", 0.0)
+    if within != opened.within:
+        raise VerificationError("The claim states another rounding than there is.")
+    for cells in opened.cells.values():
         size = abs(cells.equations)
         is_whole = size @ cells.hidden.astype(np.float64) == 0
         shown = np.nan_to_num(cells.value)
-        lacks = np.abs(cells.equations @ shown) > _ROUNDING * (size @ np.abs(shown))
+        slack = _ROUNDING * (size @ np.abs(shown)) + within * size.sum(axis=1)
+        lacks = np.abs(cells.equations @ shown) > slack
         whole += int(is_whole.sum())
         broken += int((is_whole & lacks).sum())
     return ClaimCount(

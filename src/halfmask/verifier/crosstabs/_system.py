@@ -32,7 +32,7 @@ class Tree:
     """The codes of a dimension by their numbers, checked: what each covers, and its sums."""
 
     def __init__(self, stated: StatedDimension) -> None:
-        self.name, self.column = stated.name, stated.column or stated.name
+        self.name, self.columns = stated.name, stated.levels or (stated.name,)
         self.codes, self.missing = stated.codes, stated.missing
         self.number = {code: at for at, code in enumerate(stated.codes)}
         self._refuse(len(self.number) < len(stated.codes), "has a code twice")

@@ -105,12 +105,12 @@ class Microdata:
         owner = pl.int_range(pl.len()) if details.owner is None else pl.col(details.owner)
         weight = pl.lit(1.0) if details.weight is None else pl.col(details.weight)
         used = [*measures, *(each for each in (details.owner, details.weight) if each is not None)]
-        table = _opened(given, [*(tree.column for tree in trees.values()), *used])
+        table = open_table(given, [*(tree.columns[-1] for tree in trees.values()), *used])
         schema = table.collect_schema()
         self.table = (
             table.select(
                 *(
-                    _texts(pl.col(tree.column), schema[tree.column]).alias(f"c{at}")
+                    code_texts(pl.col(tree.columns[-1]), schema[tree.columns[-1]]).alias(f"c{at}")
                     for at, tree in enumerate(trees.values())
                 ),
                 owner.alias("owner"),
@@ -232,7 +232,8 @@ def _largest(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def _opened(given: object, columns: Sequence[str]) -> pl.LazyFrame:
+def open_table(given: object, columns: Sequence[str]) -> pl.LazyFrame:
+    """Open a table of the owner that has some columns."""
     try:
         table = open_given(given, what="originals")
         known = table.collect_schema().names()
@@ -245,7 +246,7 @@ def _opened(given: object, columns: Sequence[str]) -> pl.LazyFrame:
     return table
 
 
-def _texts(cell: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+def code_texts(cell: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Return cells as codes: whole floating-point numbers without ``.0``."""
     if not dtype.is_float():
         return cell.map_batches(exact_texts, return_dtype=pl.String)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask._errors import VerificationError
 from halfmask.claims.crosstab_manifest import DEVIATIONS, TRUE_VALUES
 
 if TYPE_CHECKING:
@@ -27,11 +26,14 @@ Place = frozenset[tuple[str, str]]
 class Unknown:
     """The unknown cells: `matrix` @ cells is `sums`, each between `lower` and `upper`.
 
+    Sums of rounded values may be off by `slack`.
+
     `number` has the number of each hidden cell of the release, in their order.
     """
 
     matrix: csr_array
     sums: Floats
+    slack: Floats
     lower: Floats
     upper: Floats
     number: Ints
@@ -64,12 +66,17 @@ def find_unknown(opened: Opened, measure: str | None, earlier: Sequence[Earlier]
     lower[empty] = upper[empty] = 0.0
     others = [each for each in earlier if measure in each.opened.cells]
     if not others:
-        return _unknown(cells.equations, cells.value, lower, upper, np.flatnonzero(cells.hidden))
+        asked = np.flatnonzero(cells.hidden)
+        return _unknown(cells.equations, cells.value, (lower, upper), asked, opened.within)
     return _joined(opened, measure, others, lower, upper)
 
 
 def _unknown(
-    equations: csr_array, value: Floats, lower: Floats, upper: Floats, asked: Ints
+    equations: csr_array,
+    value: Floats,
+    bounds: tuple[Floats, Floats],
+    asked: Ints,
+    within: float,
 ) -> Unknown:
     """Return the unknown cells among all, and where those that are asked for are among them."""
     is_unknown = np.isnan(value)
@@ -80,8 +87,9 @@ def _unknown(
     return Unknown(
         matrix=matrix[kept],
         sums=sums[kept],
-        lower=lower[is_unknown],
-        upper=upper[is_unknown],
+        slack=within * abs(columns).sum(axis=1)[kept],
+        lower=bounds[0][is_unknown],
+        upper=bounds[1][is_unknown],
         number=(np.cumsum(is_unknown) - 1)[asked],
     )
 
@@ -135,25 +143,29 @@ def _joined(
     for source, places, off in sources:
         cells = source.cells[measure]
         at = np.array([number[place] for place in places], dtype=np.int64)
-        blocks.append(_moved(cells.equations, at, n))
-        shown = np.zeros(n)
-        known = _zeros(number, source, measure)
+        shown, known = np.zeros(n), _zeros(number, source, measure)
         shown[at] = np.nan_to_num(cells.value)
         known[at] = ~cells.hidden
         if off:
             bounds[0, known] = np.maximum(bounds[0, known], shown[known] - off)
             bounds[1, known] = np.minimum(bounds[1, known], shown[known] + off)
+        elif _differs(value, shown, known):  # it is of other rows: nothing of it is linked
             continue
-        differs = known & ~np.isnan(value)
-        if not np.allclose(value[differs], shown[differs], rtol=1e-9):
-            raise VerificationError("An earlier release shows other values of the same cells.")
-        value[known] = shown[known]
+        else:
+            value[known] = shown[known]
+        blocks.append(_moved(cells.equations, at, n))
     whole = vstack(blocks, format="csr")
     asked = np.flatnonzero(opened.cells[measure].hidden)
     told = asked[~np.isnan(value[asked])]
     bounds[:, told] = value[told]  # an earlier release shows what this one hides
     value[told] = np.nan
-    return _unknown(whole, value, bounds[0], bounds[1], asked)
+    within = max(source.within for source, _, _ in sources)
+    return _unknown(whole, value, (bounds[0], bounds[1]), asked, within)
+
+
+def _differs(value: Floats, shown: Floats, known: Bools) -> bool:
+    both = known & ~np.isnan(value)
+    return not np.allclose(value[both], shown[both], rtol=1e-9, atol=0)
 
 
 def _places(cells: Cells, trees: Mapping[str, Tree]) -> list[Place]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import zipfile
 import zlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
 from halfmask.verifier.tables.part import UnreadableError
@@ -74,7 +74,7 @@ def _elements(archive: zipfile.ZipFile, name: str, tag: str) -> Iterator[ET.Elem
     if archive.getinfo(name).file_size > _MOST_BYTES:
         raise UnreadableError("One of its parts is too large.")
     with archive.open(name) as file:
-        parser = ET.XMLPullParser(("end",))
+        parser: Any = ET.XMLPullParser(("end",))
         start = file.read(1 << 16)
         # Without a document type there are no entities, which could unpack to any size.
         if b"<!DOCTYPE" in start or not start.lstrip().startswith(b"<?xml"):

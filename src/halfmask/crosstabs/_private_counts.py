@@ -114,7 +114,7 @@ def unit_of(policy: TablesPolicy) -> PrivacyUnit:
     if policy.owner is None:
         if settings.person_rows > 1:
             raise PolicyError(
-                "has person_rows and no owner.",
+                "The policy has person_rows and no owner.",
                 hint="Name the column of persons by the key owner, or leave person_rows out: "
                 "without an owner each row is a person.",
             )
@@ -126,7 +126,7 @@ def check_declared(policy: TablesPolicy) -> None:
     """Raise unless the policy declares the codes of each dimension: the data must not say them."""
     if policy.ready is not None:
         raise PolicyError(
-            "has [ready], and counts under differential privacy.",
+            "The policy has [ready], and counts under differential privacy.",
             hint="Give the rows: in cells nobody sees how many of them one person has.",
         )
     names = dict.fromkeys(name for each in policy.tables for name in each.dimensions)
@@ -138,13 +138,13 @@ def check_declared(policy: TablesPolicy) -> None:
     ]
     if bare:
         raise PolicyError(
-            f"declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: read off the "
+            f"The policy declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: read off the "
             "data, they would show who is there.",
             hint=f'Write [dimensions.{bare[0]}] with codes = ["...", "..."], or a hierarchy file.',
         )
     if policy.weight is not None:
         raise PolicyError(
-            "has a weight, and counts under differential privacy.",
+            "The policy has a weight, and counts under differential privacy.",
             hint="Leave the weight out: one person's weight can change a count by any amount.",
         )
 

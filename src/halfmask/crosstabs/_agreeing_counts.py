@@ -209,8 +209,8 @@ def rounding_steps(shapes: list[TableShape]) -> list[tuple[Crossed, list[Crossed
         held = [it for it in below if not any(it != b and _both(it, b) == it for b in below)]
         if len(held) > 2 and any(any(_both(a, b)) for a, b in combinations(held, 2)):
             raise PolicyError(
-                "The policy has tables that overlap in a circle: their counts can't always be whole "
-                "numbers that add up.",
+                "The policy has tables that overlap in a circle: their counts can't always be "
+                "whole numbers that add up.",
                 hint="Replace them by one table with all their dimensions, or leave one out.",
             )
         held.sort()

@@ -138,8 +138,8 @@ def check_declared(policy: TablesPolicy) -> None:
     ]
     if bare:
         raise PolicyError(
-            f"The policy declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: read off the "
-            "data, they would show who is there.",
+            f"The policy declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: "
+            "read off the data, they would show who is there.",
             hint=f'Write [dimensions.{bare[0]}] with codes = ["...", "..."], or a hierarchy file.',
         )
     if policy.weight is not None:

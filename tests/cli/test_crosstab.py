@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import stat
+
 import pytest
 
-from halfmask.crosstabs import TablesPolicy
+from halfmask.crosstabs import TablesPolicy, _protect
 
 FIRMS = ["crosstab", "firms.csv", "-o", "out"]
 SUMS = [*FIRMS, "--rows", "region", "--columns", "sector", "--sum", "turnover"]
@@ -52,9 +55,20 @@ def test_sums_by_two_columns(run, asked):
 
 
 def test_counts_are_the_default(run, asked):
-    run(*FIRMS, "--dimensions", 'region,"a, b",sex', "--min-frequency", "3", "--total", "all")
+    run(
+        *FIRMS,
+        "--dimensions",
+        'region,"a, b",sex',
+        "--min-frequency",
+        "3",
+        "--total",
+        "all",
+        "--missing-code",
+        "none",
+    )
 
     ((_, policy, _, _),) = asked
+    assert {each.missing for each in policy.dimensions.values()} == {"none"}
     (table,) = policy.tables
     assert table.dimensions == ("region", "a, b", "sex")
     assert (table.name, table.value) == ("counts", None)
@@ -195,3 +209,116 @@ def test_protect_takes_a_policy_of_tables(desk, run, asked):
     assert isinstance(policy, TablesPolicy)
     assert table == "firms.csv"
     assert policy.folder == desk.folder.resolve() or str(policy.folder) == "."
+
+
+def firms(desk, n=60):
+    """Write firms of which some are alone, and return a command that tabulates them."""
+    sectors = ["CANARY-farms", "CANARY-mines", "NA", "CANARY-shops"]
+    lines = [
+        f"CANARY-{i % 40},{'north' if i % 3 else 'south'},{sectors[i % 11 % 4]},{10 + i * i % 97}"
+        for i in range(n)
+    ]
+    lines += ["CANARY-100,south,CANARY-rare,700", "CANARY-101,north,CANARY-rare,20"]
+    path = desk.folder / "firms.csv"
+    path.write_text("\n".join(["company,region,sector,turnover", *lines]) + "\n")
+    shape = ["--rows", "region", "--columns", "sector", "--owner", "company", "-o", desk.out]
+    return ["crosstab", path, *shape]
+
+
+def test_a_release_is_made_shown_and_verified(desk, run):
+    words = [*firms(desk), "--sum", "turnover", "--p-percent", 10]
+
+    answer = run(*words)
+
+    assert answer.status == 0, answer.err
+    assert "turnover   region, sector" in answer.out
+    assert "CANARY-" not in answer.out.replace(str(desk.folder), "")
+    owner = desk.folder / "out.owner.html"
+    assert stat.S_IMODE(owner.stat().st_mode) == 0o600
+    assert "out.owner.html" in answer.out
+    head, *lines = (desk.out / "data" / "turnover.csv").read_text().splitlines()
+    assert head == "region,sector,value,state"
+    assert "south,CANARY-rare,,hidden" in lines
+    assert any(line.endswith("published") and ",NA," in line for line in lines)
+
+    policy = desk.folder / "out.policy.toml"
+    table = desk.folder / "firms.csv"
+    assert run("verify", desk.out).status == 3, "without the originals not all is counted"
+    whole = run("verify", desk.out, "--originals", table, "--policy", policy)
+    assert whole.status == 0, whole.out
+    again = run("protect", table, policy, desk.folder / "again", "--json")
+    assert again.status == 0, again.out
+    assert again.json["owners_page"].endswith("again.owner.html")
+    for name in ("turnover.csv", "turnover-crossed.csv"):
+        same = (desk.folder / "again" / "data" / name).read_bytes()
+        assert same == (desk.out / "data" / name).read_bytes()
+
+
+def test_json_is_one_object_with_counts(desk, run):
+    answer = run(*firms(desk), "--min-frequency", 4, "--json")
+
+    made = answer.json
+    assert made["ok"], made
+    assert made["rows"]["hidden"] >= 2
+    assert made["policy"].endswith("out.policy.toml")
+    assert made["warnings"] == []
+    models = {each["model"] for each in made["verification"]["claims"]}
+    assert {"true-values", "hidden-intervals", "protected-cells"} <= models
+
+
+def test_suppression_needs_a_rule(desk, run):
+    answer = run(*firms(desk), "--sum", "turnover")
+
+    assert answer.status == 1
+    assert "[[rules]]" in answer.err
+    assert "out.policy.toml" not in desk.names()
+
+
+def test_an_earlier_release_is_named_and_verified(desk, run):
+    words = [*firms(desk), "--sum", "turnover", "--p-percent", 10]
+    assert run(*words).status == 0
+    later = desk.folder / "later"
+    shape = ["--rows", "region", "--owner", "company", "--sum", "turnover", "--p-percent", 10]
+
+    answer = run("crosstab", desk.folder / "firms.csv", *shape, "--earlier", desk.out, "-o", later)
+
+    assert answer.status == 0, answer.err
+    policy = TablesPolicy.load(desk.folder / "later.policy.toml")
+    assert policy.earlier == ("out",)
+    more = ["--originals", desk.folder / "firms.csv", "--policy", desk.folder / "later.policy.toml"]
+    assert run("verify", later, "--earlier", desk.out, *more).status == 0
+    assert run("verify", later, *more).status == 3
+
+
+def test_an_output_that_exists_is_kept(desk, run):
+    words = [*firms(desk), "--sum", "turnover", "--p-percent", 10]
+    desk.out.mkdir()
+
+    assert run(*words).status == 1
+    assert "out.policy.toml" not in desk.names()
+
+
+def test_a_ctrl_c_that_finds_nothing_leaves_nothing(desk, run, monkeypatch):
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("halfmask.crosstabs._protect.suppress", stopped)
+
+    answer = run(*firms(desk), "--sum", "turnover", "--p-percent", 10)
+
+    assert answer.status == 130
+    assert desk.names() == ["firms.csv", *sorted({"people.csv", "policy.toml"} & {*desk.names()})]
+
+
+def test_a_search_that_was_stopped_is_said(desk, run, monkeypatch):
+    whole = _protect.suppress
+
+    def stopped(*given, **named):
+        return dataclasses.replace(whole(*given, **named), stopped=True)
+
+    monkeypatch.setattr(_protect, "suppress", stopped)
+
+    answer = run(*firms(desk), "--sum", "turnover", "--p-percent", 10)
+
+    assert answer.status == 0, answer.err
+    assert "Warning: The search was stopped." in answer.out

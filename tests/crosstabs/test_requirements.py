@@ -16,7 +16,13 @@ from halfmask import PolicyError
 from halfmask.crosstabs import _requirements
 from halfmask.crosstabs._primary import find_sensitive
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
-from halfmask.crosstabs._rules import Dominance, MinimumFrequency, PPercent
+from halfmask.crosstabs._rules import (
+    ClassDisclosure,
+    Dominance,
+    MinimumFrequency,
+    PPercent,
+    SensitiveZeros,
+)
 
 
 def hide(cells, *codes):
@@ -194,6 +200,23 @@ def agrees(cells, hidden, asked, connected):
     assert {(known, cell) for known, cell in asked if cell not in anybody} == wanted
 
 
+@pytest.mark.slow
+@settings(max_examples=8)
+@given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=3, max_size=3))
+def test_all_that_lone_owners_could_compute_with_hidden_zeros_is_asked(values):
+    cells = cells_of(values, measure=None)
+    rules = [MinimumFrequency(n=2), SensitiveZeros()]
+    found = find_sensitive(cells, rules, weights=None)
+    hidden = found.is_sensitive
+    asked = asked_of_owners(state_requirements(cells, found, hidden, singletons="exact"))
+    connected = asked_of_owners(state_requirements(cells, found, hidden, singletons="full"))
+    for known, cell in connected - asked:
+        low, high = interval(cells, hidden, cell)
+        if low < high:  # otherwise anybody computes it
+            low, high = interval(cells, hidden, cell, known)
+            assert high - low > 0.5
+
+
 @settings(max_examples=12)
 @given(COUNTS, st.data())
 def test_all_that_owners_of_several_cells_could_compute_is_asked(values, data):
@@ -220,6 +243,34 @@ def test_hidden_zeros_do_not_keep_a_cell_from_an_owner():
     asked = asked_of_owners(state_requirements(cells, found, hidden, singletons="exact"))
     assert ((one,), two) in asked
     assert interval(cells, hidden, two, [one]) == (2, 2)
+
+
+def test_owners_know_all_that_is_inside_their_own_cell():
+    """One person of a town is ill; this person knows that nobody else there is."""
+    cells = cells_of([[1, 0], [3, 4]], measure=None)
+    found = find_sensitive(cells, [ClassDisclosure(dimension="b")], weights=None)
+    assert found.is_sensitive[at(cells, "a1", "b2")]
+    hidden = np.ones(cells.n, dtype=bool)
+    for singletons in ("exact", "full"):
+        requirements = state_requirements(cells, found, hidden, singletons=singletons)
+        assert set(requirements.known) == {()}
+
+
+def test_an_owner_knows_that_a_total_is_no_less_than_their_own_part():
+    cells = cells_of(shape=(2, 2), contributors=[[[90], [5, 5]], [[60, 50, 40], [70, 60]]])
+    found = find_sensitive(cells, [PPercent(p=50)], weights=None)
+    total, own = at(cells, "a1"), at(cells, "a1", "b1")
+    requirements = state_requirements(cells, found, np.ones(9, dtype=bool), singletons="full")
+    below = {
+        (known, cell): level
+        for known, cell, level in zip(
+            requirements.known, requirements.cell.tolist(), requirements.below, strict=True
+        )
+    }
+    assert below[(), total] == pytest.approx(0.5 * 90 - 5)
+    assert below[(own,), total] == pytest.approx(10)  # of 100, 90 are their own
+    part = at(cells, "a1", "b2")
+    assert below[(own,), part] == below[(), part] == pytest.approx(2.5)
 
 
 def test_a_lone_owner_of_a_ready_table_is_one_cell():

@@ -295,3 +295,26 @@ def test_record_keys_add_up_modulo_one():
         record_key=lambda series: series,
     )
     np.testing.assert_allclose(cells.record_keys, [0.8, 0.2, 0.6], atol=1e-9)
+
+
+def test_owners_of_one_hash_are_told_apart(monkeypatch):
+    monkeypatch.setattr(pl.Series, "hash", lambda self: pl.Series([5] * len(self), dtype=pl.UInt64))
+    rows = pl.DataFrame({"a": ["x", "x", "y", "y"], "o": ["k", "l", "k", "k"], "v": [1, 2, 3, 4]})
+    (cells,) = open_cells(rows, policy_of([("t", ("a",), "v")], trees="", owner="o"))
+    np.testing.assert_array_equal(cells.contributors.count, [2, 2, 1])
+    np.testing.assert_array_equal(cells.contributors.largest[0, :2], [8, 2])
+    np.testing.assert_array_equal(cells.contributors.owners[0, :2], [0, 1])
+
+
+def test_many_batches_with_owners_are_shortened():
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame(
+        {"a": rng.integers(0, 3, 60), "o": rng.integers(0, 9, 60), "v": rng.integers(0, 9, 60)}
+    )
+    policy = policy_of([("t", ("a",), "v")], trees="", owner="o")
+    (whole,) = open_cells(rows, policy)
+    (split,) = open_cells(rows, policy, engine=InBatches(3))
+    for name in ("rows", "count", "largest", "owners", "absolute"):
+        np.testing.assert_array_equal(
+            getattr(whole.contributors, name), getattr(split.contributors, name)
+        )

@@ -70,6 +70,10 @@ class ShapeOptions:
         "DIR/town.hrc (as of tau-argus). A / in the name of a column is %2F in that of its file."
     )
     total: str | None = option("--total CODE: The code of totals. The default is Total.")
+    missing_code: str | None = option(
+        "--missing-code CODE: The code of rows whose cell in a dimension is missing. Without it "
+        "they are an error."
+    )
     owner: str | None = option(
         "--owner COLUMN: Who contributes, such as the company. Its rows in a cell are then one "
         "contribution. Without it, each row is."
@@ -100,9 +104,9 @@ class ShapeOptions:
     def dimension_sections(self, folder: Path) -> dict[str, dict[str, object]]:
         """Return ``[dimensions]`` of a policy that lies in a folder."""
         names = self.names
-        found: dict[str, dict[str, object]] = {
-            name: {} if self.total is None else {"total": self.total} for name in names
-        }
+        said = {"total": self.total, "missing": self.missing_code}
+        given = {key: code for key, code in said.items() if code is not None}
+        found: dict[str, dict[str, object]] = {name: {**given} for name in names}
         for name, levels in pairs(self.levels, "--levels COLUMN=TOP,...,COLUMN", names=names):
             if name not in found:
                 raise UsageError(

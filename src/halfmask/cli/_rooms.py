@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import halfmask.assess.attacks.encodings
     import halfmask.assess.masking
+    import halfmask.claims.manifest
     import halfmask.data.io.database_url
     import halfmask.data.io.object_folder
     import halfmask.databases.reversal

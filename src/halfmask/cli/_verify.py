@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from halfmask._errors import VerificationError
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import show_claims, some
 from halfmask.cli._console import console, listing, mark, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import OPEN, AnswerOptions, EngineOptions, SayingOptions, open_report
-from halfmask.cli._protect import opened_by
+from halfmask.cli._protect import opened_by, policy_kind
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -115,7 +116,7 @@ def _ending(found: CheckedRelease) -> str:
 UNCHECKED = "Not every claim could be checked."
 GIVE_FILE = (
     "Give what the marked claims need: --persons; --population with --policy or --hierarchies; "
-    "--originals; or --copy."
+    "--originals; --earlier; or --copy."
 )
 REMAKE = "Don't hand it over; make it again from the table and the policy."
 REMAKE_LINES = "Don't hand it over, or don't trust it; make it again."
@@ -139,12 +140,17 @@ class OwnersFiles:
         "age.csv."
     )
     originals: str | None = option(
-        "--originals TABLE: For full synthetic rows: the table that they were drawn from. "
-        "Without it copied rows aren't counted."
+        "--originals TABLE: For full synthetic rows: the table that they were drawn from. For "
+        "tables of counts and sums: the rows or ready tables that they were made of. Without it "
+        "copied rows aren't counted, and true values aren't compared."
     )
     copy: str | None = option(
         "--copy DATABASE: For a copied database: the SQLite file that was written; its source is "
         "--originals."
+    )
+    earlier: list[str] | None = option(
+        "--earlier RELEASE: For tables of counts and sums: a release that was published before "
+        "and that the manifest names; may be given more than once."
     )
     policy: str | None = option(
         "--policy POLICY: The policy by which --originals or --population is read, such as which "
@@ -158,22 +164,28 @@ class OwnersFiles:
         if self.population is not None and self.policy is not None:
             policy = rooms.microdata.Policy.load(self.policy)  # as halfmask protect reads them
             people, trees = rooms.microdata.read_population(self.population, policy)
-        originals: object = self.originals
-        if self.originals is not None and self.copy is None:
-            if self.policy is None:
-                originals = rooms.data.open_table(self.originals).read()
-            else:  # as halfmask synthesize reads them
-                policy = rooms.microdata.Policy.load(self.policy)
-                originals = opened_by(self.originals, policy, {}).read()
         return rooms.verifier.verify(
             folder,
             persons=self.persons,
             population=people,
             hierarchies=trees,
-            originals=originals,
+            originals=self._originals(folder),
             copy=self.copy,
+            earlier=self.earlier,
             engine=engine,
         )
+
+    def _originals(self, folder: str | Path) -> object:
+        """Return the original rows as the policy reads them; paths of databases and of tables."""
+        if self.originals is None or self.copy is not None:
+            return self.originals
+        if self.policy is None:
+            is_of_rows = _kind_of(folder) != rooms.claims.manifest.TABLES
+            return rooms.data.open_table(self.originals).read() if is_of_rows else self.originals
+        policy = policy_kind(Path(self.policy)).load(self.policy)
+        if isinstance(policy, rooms.microdata.Policy):
+            return opened_by(self.originals, policy, {}).read()
+        return rooms.crosstabs.read_originals(self.originals, policy)
 
     def check(self) -> None:
         """Refuse what goes with others that are missing."""
@@ -187,6 +199,14 @@ class OwnersFiles:
             raise UsageError(
                 "--hierarchies and --policy both say what the hierarchies are.", hint="Give one."
             )
+
+
+def _kind_of(release: str | Path) -> str | None:
+    """Return the kind of a release; what is wrong with its manifest is for the verifier to say."""
+    try:
+        return rooms.claims.read_manifest(Path(release)).kind
+    except VerificationError:
+        return None
 
 
 @spreads_groups

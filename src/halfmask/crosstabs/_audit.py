@@ -48,7 +48,7 @@ def audit(
     else:
         lower[hidden] = upper[hidden] = np.nan
     needs = Needs.of(requirements, cells.n)
-    witnesses = Witnesses(needs, room)
+    witnesses = Witnesses(needs, room, hidden)
     prove(cells.equations, room, hidden, witnesses, progress=progress)
     return Audit(lower=lower, upper=upper, unmet=np.unique(needs.requirement[witnesses.open]))
 

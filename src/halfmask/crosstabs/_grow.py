@@ -6,6 +6,7 @@ suppression problem on tabular data with linear constraints", Management Science
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -13,6 +14,8 @@ import numpy as np
 from halfmask.crosstabs._program import TOLERANCE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from halfmask._progress import Progress
@@ -78,6 +81,29 @@ def _cheapest(
     return best
 
 
+class Conditions:
+    """Conditions that every pattern must keep: weights of hidden cells that sum up to 1 or more."""
+
+    def __init__(self) -> None:
+        self._weights: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        self._of: dict[int, list[int]] = defaultdict(list)
+
+    def add(self, weights: NDArray[np.float64]) -> None:
+        """Add one."""
+        cells = np.flatnonzero(weights)
+        for cell in cells.tolist():
+            self._of[cell].append(len(self._weights))
+        self._weights.append((cells, weights[cells]))
+
+    def need(self, cell: int, hidden: NDArray[np.bool_]) -> bool:
+        """Whether a pattern breaks one of them unless it hides a cell, too."""
+        for at in self._of[cell]:
+            cells, weights = self._weights[at]
+            if weights[hidden[cells]].sum() < 1.0 - TOLERANCE:
+                return True
+        return False
+
+
 def clean(
     program: Deviations,
     witnesses: Witnesses,
@@ -85,28 +111,32 @@ def clean(
     hidden: NDArray[np.bool_],
     kept: NDArray[np.bool_],
     *,
+    conditions: Conditions,
+    allows: Callable[[NDArray[np.bool_]], bool],
     progress: Progress,
 ) -> NDArray[np.bool_]:
     """Return a pattern that publishes cells again that no need takes, the most expensive first.
 
-    Cells that are ``kept`` stay hidden.
+    Cells that are ``kept`` stay hidden, and so do those without which a pattern isn't allowed.
+    Each failure adds one of the ``conditions``, by which others fail without a program.
     """
     hidden = hidden.copy()
     price = np.where(hidden, np.where(kept, _HIDDEN * cost.min(initial=1.0), cost), np.inf)
-    cuts: list[NDArray[np.float64]] = []
     candidates = np.flatnonzero(hidden & ~kept)
     order = candidates[np.argsort(-cost[candidates], kind="stable")]
     for done, cell in enumerate(order.tolist()):
         progress("Publish cells again", done / len(order))
-        if any(cut[hidden].sum() - cut[cell] < 1.0 - TOLERANCE for cut in cuts):
-            continue  # this cell is needed, and no program is needed to know it
         hidden[cell] = False
-        before, kept_price = witnesses.proof.copy(), price[cell]
-        price[cell] = np.inf
-        if _proven_again(program, witnesses, price, witnesses.drop(cell), cuts):
+        if conditions.need(cell, hidden):
+            hidden[cell] = True
+            continue
+        before, price[cell] = witnesses.proof.copy(), np.inf
+        lost = witnesses.drop(cell)
+        lost = lost[witnesses.needs.cell[lost] != cell]
+        if _proven_again(program, witnesses, price, lost, conditions) and allows(hidden):
             witnesses.publish(cell)
         else:
-            hidden[cell], price[cell] = True, kept_price
+            hidden[cell], price[cell] = True, cost[cell]
             witnesses.proof = before
     return hidden
 
@@ -116,7 +146,7 @@ def _proven_again(
     witnesses: Witnesses,
     price: NDArray[np.float64],
     lost: NDArray[np.int64],
-    cuts: list[NDArray[np.float64]],
+    conditions: Conditions,
 ) -> bool:
     """Look for other proofs of some entries, and say whether all have one.
 
@@ -131,7 +161,7 @@ def _proven_again(
         if found is None:
             cut = program.cut(cell, amount, needs.fixed(entry))
             if cut is not None:
-                cuts.append(cut)
+                conditions.add(cut)
             return False
         witnesses.add(*found)
     return True

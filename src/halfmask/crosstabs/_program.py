@@ -60,15 +60,24 @@ class Deviations:
         self._equations = equations[self._rows][:, cells]
         self._columns = np.arange(2 * len(cells), dtype=np.int32)
         both = csc_array(hstack([self._equations, -self._equations]))
-        self._solver = _solver(_model(both, np.zeros(2 * len(cells)), np.zeros(2 * len(cells))))
+        self._solver = quiet_solver(
+            _model(both, np.zeros(2 * len(cells)), np.zeros(2 * len(cells)))
+        )
 
     def reach(
-        self, cell: int, amount: float, *, price: NDArray[np.float64], fixed: NDArray[np.int64]
+        self,
+        cell: int,
+        amount: float,
+        *,
+        price: NDArray[np.float64],
+        fixed: NDArray[np.int64],
+        share: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
         """Return the cheapest deviation that moves a cell by an amount, or None if none does.
 
         It is given by the cells that move, and how far. A cell with an infinite price isn't moved,
-        and neither are those that are ``fixed``.
+        and neither are those that are ``fixed``. With a ``share`` each cell moves at most by that
+        share of its room, or of the amount if this is less.
         """
         n, unit = len(self.cells), abs(amount)
         costs = price[self.cells]
@@ -77,7 +86,9 @@ class Deviations:
         at = int(np.searchsorted(self.cells, cell))
         if at == n or self.cells[at] != cell:
             return None
-        sides = (self._room.above[self.cells] / unit, self._room.below[self.cells] / unit)
+        sides = [side[self.cells] / unit for side in (self._room.above, self._room.below)]
+        if share is not None:
+            sides = [np.minimum(side, 1.0) * share[self.cells] for side in sides]
         upper = np.where(np.tile(moves, 2), np.concatenate(sides), 0.0)
         upper[upper < TOLERANCE] = 0.0
         forward, back = (at, at + n) if amount > 0 else (at + n, at)
@@ -127,7 +138,7 @@ class Extremes:
         finite = np.abs(np.concatenate([lower, upper]))
         self._unit = max(finite[np.isfinite(finite)].max(initial=0.0), 1.0) / 1000.0
         matrix = csc_array(equations[np.diff(equations[:, cells].indptr) > 0][:, cells])
-        self._solver = _solver(_model(matrix, lower / self._unit, upper / self._unit))
+        self._solver = quiet_solver(_model(matrix, lower / self._unit, upper / self._unit))
         self._solver.setOptionValue("simplex_strategy", 4)  # primal: the last vertex is feasible
         self._solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
         self._columns = np.arange(len(cells), dtype=np.int32)
@@ -177,7 +188,8 @@ def _model(matrix: csc_array, lower: NDArray[np.float64], upper: NDArray[np.floa
     return model
 
 
-def _solver(model: Any) -> Any:  # noqa: ANN401 # of an optional library
+def quiet_solver(model: Any) -> Any:  # noqa: ANN401 # of an optional library
+    """Return a solver of a model that says nothing and takes the same way in every run."""
     import highspy  # noqa: PLC0415 # an optional library
 
     # Its own __init__ enables callbacks, which prints a banner before output can be turned off.

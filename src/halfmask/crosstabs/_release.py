@@ -136,6 +136,19 @@ def _codes(policy: TablesPolicy) -> list[str]:
     return list(dict.fromkeys(each for name in names for each in columns_of(policy, name)))
 
 
+def read_originals(table: object, policy: TablesPolicy) -> object:
+    """Return what the verifier tabulates again: rows with codes as texts, or ready tables."""
+    if policy.ready is not None:
+        return table
+    return _rows_for_verifier(open_rows(table, _codes(policy)), policy)
+
+
+def _rows_for_verifier(given: object, policy: TablesPolicy) -> object:
+    if not isinstance(given, Source):
+        return given
+    return given.read(columns=[*_codes(policy), *_numbers(policy)])
+
+
 def _numbers(policy: TablesPolicy) -> list[str]:
     """Return the other columns of microdata that tables are made of."""
     others = [policy.owner, policy.weight, *(each.value for each in policy.tables)]
@@ -163,9 +176,7 @@ def files(release: Release[TablesFacts], job: WriteJob) -> Iterator[RowFiles]:
         return list(write_tables(facts.tables, policy.output, folder))
 
     def evidence(_files: object) -> VerifyInputs:
-        given = facts.given
-        columns = [*_codes(policy), *_numbers(policy)]
-        originals = given.read(columns=columns) if isinstance(given, Source) else given
+        originals = _rows_for_verifier(facts.given, policy)
         return VerifyInputs(originals=originals, earlier=earlier_folders(policy) or None)
 
     made = RowFiles(write=write, evidence=evidence)

@@ -32,11 +32,12 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
+    Pairs = tuple[Ints, Ints]
 
 #: With "exact", what an owner's interval must have of the protection interval; counts need 1.
 _EXACT: Final = 0.1
 #: More pairs of an owner and a cell aren't stated: the audit would take hours.
-_MOST_PAIRS: Final = 5_000_000
+_MOST_PAIRS: Final = 1_000_000
 #: In how many random directions hidden cells are moved, and up to how many independent cells of
 #: an owner these directions tell what the owner can compute.
 _DIRECTIONS: Final = 8
@@ -64,6 +65,11 @@ def state_requirements(
         share = _EXACT if not cells.is_count else 1.0
         low = np.where(high > 0, 0.0, low * share)
         high = np.where(high > 0, 1.0 if cells.is_count else high * share, 0.0)
+    elif len(cell):  # nobody can exclude that a cell is as low as their own part of it
+        at, part = _spread(known, owner)
+        own, inside = np.zeros(len(cell)), _is_inside(cells, part, cell[at])
+        np.maximum.at(own, at[inside], cells.value[part[inside]])
+        low = np.minimum(low, np.maximum(cells.value[cell] - own, 0.0))
     names = [tuple(each.tolist()) for each in known]
     return Requirements(
         cell=np.concatenate([wanted, cell]),
@@ -112,47 +118,83 @@ def _places(numbers: Ints) -> dict[int, Ints]:
 
 def _linked_pairs(
     cells: Cells, hidden: Bools, known: list[Ints], wanted: Ints, *, exact: bool
-) -> tuple[Ints, Ints]:
+) -> Pairs:
     """Return owners, by position, with cells of which they may learn from what they know.
 
     With `exact` these are the cells that they might compute. Hidden cells that aren't 0 can move
     either way, so a cell can be computed only if its moves are a combination of those of known
-    cells. Cells of 0 can't move down: a first pass takes them as known to all.
+    cells. Cells that move only if a cell of 0 rises are left to the audit, for all owners.
     """
-    moving = hidden & (cells.value != 0)
-    passes = [hidden] if not exact or (moving == hidden).all() else [moving, hidden]
-    owners, found = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-    for free in (each for each in passes if known and each[wanted].any()):
-        part = _parts(cells.equations, free[cells.equations.indices])
-        for owner, near in enumerate(
-            _tied(cells.equations, free, part, known, wanted)
-            if exact
-            else _near(part, known, wanted)
-        ):
-            others = near[~np.isin(near, known[owner])]
-            owners.append(np.full(len(others), owner))
-            found.append(others)
-    owner, cell = np.unique(np.stack([np.concatenate(owners), np.concatenate(found)]), axis=1)
-    return owner, cell
-
-
-def _near(part: Ints, known: list[Ints], wanted: Ints) -> list[Ints]:
-    """Return for each owner all wanted cells that equations link to those that they know."""
-    places = _places(part[wanted])
-    numbers = [[places[each] for each in set(part[own].tolist()) & set(places)] for own in known]
-    if (pairs := sum(len(place) for each in numbers for place in each)) > _MOST_PAIRS:
+    if not known or not len(wanted):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    part = _parts(cells.equations, hidden[cells.equations.indices])
+    found = []
+    if exact:
+        tied, stiff = _tied(cells.equations, hidden & (cells.value != 0), known, wanted)
+        found.append(tied)
+        wanted = stiff[np.isin(part[stiff], part[hidden & (cells.value == 0)])]
+    found.append(_near(part, known, wanted))
+    if (pairs := sum(len(owner) for owner, _ in found)) > _MOST_PAIRS:
         raise PolicyError(
-            f"What lone owners know asks for {pairs:,} intervals.",
-            hint='Write singletons = "exact" under [protection].',
+            f"What lone owners know asks for {pairs:,} intervals or more.",
+            hint='Write singletons = "exact" or "off" under [protection], or leave the rule for '
+            "zeros out.",
         )
-    none = np.empty(0, dtype=np.int64)
-    return [wanted[np.concatenate([none, *each])] for each in numbers]
+    owner, cell = np.unique(np.hstack(found), axis=1)
+    at, inside = _spread(known, owner)
+    told = np.bincount(at, _is_inside(cells, cell[at], inside), minlength=len(cell)) > 0
+    return owner[~told], cell[~told]  # of a cell inside their own an owner knows all
 
 
-def _tied(
-    equations: csr_array, free: Bools, part: Ints, known: list[Ints], wanted: Ints
-) -> list[Ints]:
-    """Return for each owner the wanted cells whose moves follow from those that they know."""
+def _near(part: Ints, known: list[Ints], wanted: Ints) -> Pairs:
+    """Return owners with all wanted cells that equations link to those that they know."""
+    at, cell = _spread(known, np.arange(len(known)))
+    owner, place = np.unique(np.stack([at, part[cell]]), axis=1)
+    pair, found = _matches(place, part[wanted])
+    return owner[pair], wanted[found]
+
+
+def _matches(left: Ints, right: Ints) -> Pairs:
+    """Return all pairs of positions of equal numbers."""
+    order = np.argsort(right, kind="stable")
+    first = np.searchsorted(right[order], left)
+    lengths = np.searchsorted(right[order], left, side="right") - first
+    at = np.repeat(np.arange(len(left)), lengths)
+    within = np.arange(len(at)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return at, order[first[at] + within]
+
+
+def _spread(known: list[Ints], owner: Ints) -> Pairs:
+    """Return each cell that the owner of a pair knows, after the position of the pair."""
+    lengths = np.array([len(each) for each in known])
+    pair = np.repeat(np.arange(len(owner)), lengths[owner])
+    within = np.arange(len(pair)) - np.repeat(
+        np.cumsum(lengths[owner]) - lengths[owner], lengths[owner]
+    )
+    starts = np.cumsum(lengths) - lengths
+    return pair, np.concatenate(known)[starts[owner[pair]] + within]
+
+
+def _is_inside(cells: Cells, inner: Ints, outer: Ints) -> Bools:
+    """Return whether all who are in a cell are in another one, by their codes."""
+    inside = np.ones(len(inner), dtype=np.bool_)
+    for at, dimension in enumerate(cells.dimensions):
+        place = {leaf: number for number, leaf in enumerate(dimension.leaves)}
+        covered = [[place[leaf] for leaf in dimension.covers[code]] for code in dimension.codes]
+        sizes = np.array([len(each) for each in covered])
+        columns = np.array([leaf for each in covered for leaf in each])
+        leaves = csr_array((np.ones(len(columns)), columns, np.cumsum([0, *sizes])))
+        common = csr_array(leaves @ leaves.T)
+        own = cells.codes[inner, at]
+        inside &= np.asarray(common[own, cells.codes[outer, at]]).ravel() == sizes[own]
+    return inside
+
+
+def _tied(equations: csr_array, free: Bools, known: list[Ints], wanted: Ints) -> tuple[Pairs, Ints]:
+    """Return owners with wanted cells whose moves follow from those of cells that they know.
+
+    The second part are wanted cells that can't move, whatever anybody knows.
+    """
     at = np.flatnonzero(free)
     moves = _random_moves(equations[:, at])
     length = np.linalg.norm(moves, axis=1)
@@ -161,18 +203,20 @@ def _tied(
     unit[at] = moves / np.linalg.norm(moves, axis=1)[:, None]
     line[at] = _lines(unit[at])
     asked = wanted[line[wanted] >= 0]
-    on_line, in_part = _places(line[asked]), _places(part[asked])
-    none, found = np.empty(0, dtype=np.int64), []
-    for own in known:
-        own_moving = own[line[own] >= 0]
-        lines = np.unique(line[own_moving])
-        if len(lines) <= 1:
-            found.append(asked[on_line.get(int(lines[0]), none)] if len(lines) else none)
-            continue
-        parts = [in_part.get(each, none) for each in np.unique(part[own_moving]).tolist()]
-        near = asked[np.concatenate(parts)]
-        found.append(near[_combined(unit[near], unit[own_moving])])
-    return found
+    pair, cell = _spread(known, np.arange(len(known)))
+    moving = line[cell] >= 0
+    owner, lines = np.unique(np.stack([pair[moving], line[cell[moving]]]), axis=1)
+    single = np.bincount(owner, minlength=len(known))[owner] == 1
+    by_line, same = _matches(lines[single], line[asked])
+    owners, found = [owner[single][by_line]], [asked[same]]
+    part = _parts(equations, free[equations.indices])
+    for each in np.unique(owner[~single]).tolist():  # whose cells move in several ways
+        own = known[each][line[known[each]] >= 0]
+        near = asked[np.isin(part[asked], part[own])]
+        near = near[_combined(unit[near], unit[own])]
+        owners.append(np.full(len(near), each))
+        found.append(near)
+    return (np.concatenate(owners), np.concatenate(found)), wanted[line[wanted] < 0]
 
 
 def _random_moves(equations: csr_array) -> NDArray[np.float64]:

@@ -10,8 +10,9 @@ import numpy as np
 from halfmask._errors import GuaranteeNotMetError, ParameterError
 from halfmask._progress import silent
 from halfmask.crosstabs._audit import prove
-from halfmask.crosstabs._grow import clean, grow
-from halfmask.crosstabs._pattern import Pattern
+from halfmask.crosstabs._grow import Conditions, clean, grow
+from halfmask.crosstabs._optimal import least_cost
+from halfmask.crosstabs._pattern import Pattern, Requirements
 from halfmask.crosstabs._program import Deviations, Room
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
 from halfmask.crosstabs._witnesses import Needs, Witnesses
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 _PROVEN: Final = 450
 #: From how many cells on counts are protected by elimination where the search is chosen by size.
 _ELIMINATED: Final = 20_000
+#: How often cells are published again: owners learn other things from each pattern.
+_CLEANINGS: Final = 4
 
 
 def suppress(
@@ -142,7 +145,9 @@ class _Search:
         self._start = sensitivity.is_sensitive | knowledge.must_hide
         self._stays = knowledge.must_stay & ~self._start
         self._priced = np.where(self._stays, np.inf, self._cost)
-        self._forced = np.zeros(cells.n, dtype=bool)  # for sums of hidden cells
+        self._asked = np.zeros(cells.n)  # how far cells must move for sums of hidden cells
+        self._required: dict[tuple[int, tuple[int, ...]], tuple[float, float]] = {}
+        self._conditions = Conditions()
         self._witnesses: Witnesses | None = None
         self._program = Deviations(cells.equations, self._room, np.flatnonzero(~self._stays))
 
@@ -150,16 +155,53 @@ class _Search:
         """Yield patterns that meet everything."""
         search = _search_for(self._cells, self._settings)
         if search == "elimination":
-            hidden = self._grown(self._eliminated(), tried=True)
-            yield self._pattern(hidden, search)
+            yield self._pattern(self._grown(self._eliminated(), tried=True), search)
             return
+        always = self._stated(self._start)
         hidden = self._grown(self._start, tried=False)
         yield self._pattern(hidden, search)
-        hidden = self._grown(self._cleaned(hidden), tried=True)
-        yield self._pattern(hidden, search)
+        for _ in range(_CLEANINGS):
+            cleaned = self._cleaned(hidden)
+            hidden = self._grown(cleaned, tried=True)
+            yield self._pattern(hidden, search)
+            if (hidden == cleaned).all():
+                break
+        if search == "optimal":
+            yield from self._optimal(hidden, always)
 
-    def _pattern(self, hidden: NDArray[np.bool_], search: str) -> Pattern:
-        return Pattern(hidden=hidden, search=search, cost=float(self._cost[hidden].sum()))
+    def _optimal(self, hidden: NDArray[np.bool_], needs: Needs) -> Iterator[Pattern]:
+        """Yield patterns with what is proven of the least cost.
+
+        The proof is for requirements that hold whatever is hidden. A second search adds those that
+        its pattern brings about, and the cells that sums of hidden cells need.
+        """
+        proven = 0.0
+        for search in range(2):
+            best, start = hidden, self._start | (search > 0) * (self._asked > 0)
+            for found, bound in least_cost(
+                self._program,
+                needs,
+                self._priced,
+                start,
+                hidden,
+                rounds=self._settings.rounds,
+                progress=self._progress,
+            ):
+                best, proven = found, bound if search == 0 else proven
+                yield self._pattern(hidden, "optimal", bound=proven)
+            found = self._grown(best, tried=True)
+            if self._cost[found].sum() < self._cost[hidden].sum():
+                hidden = found
+            yield self._pattern(hidden, "optimal", bound=proven)
+            if (found == best).all():
+                return
+            needs = self._stated(found)
+
+    def _pattern(
+        self, hidden: NDArray[np.bool_], search: str, bound: float | None = None
+    ) -> Pattern:
+        cost = float(self._cost[hidden].sum())
+        return Pattern(hidden=hidden, search=search, cost=cost, bound=bound)
 
     def _eliminated(self) -> NDArray[np.bool_]:
         from halfmask.crosstabs._eliminate import eliminate  # noqa: PLC0415 # compiled code
@@ -168,24 +210,63 @@ class _Search:
         return (found & ~self._stays) | self._start
 
     def _cleaned(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Publish cells again that the requirements as stated for a pattern don't take."""
         program = Deviations(self._cells.equations, self._room, np.flatnonzero(hidden))
-        kept = self._start | self._forced
-        return clean(program, self._witnesses, self._cost, hidden, kept, progress=self._progress)
+        return clean(
+            program,
+            self._proofs(hidden),
+            self._cost,
+            hidden,
+            self._start,
+            conditions=self._conditions,
+            allows=lambda pattern: not self._sums(pattern),
+            progress=self._progress,
+        )
 
     def _grown(self, hidden: NDArray[np.bool_], *, tried: bool) -> NDArray[np.bool_]:
         """Hide more cells until everything is met; ``tried`` if most is met already."""
+        witnesses = self._proofs(hidden)
         while True:
-            self._state(hidden)
-            witnesses = self._witnesses
             if tried:
                 prove(self._cells.equations, self._room, hidden, witnesses, progress=self._progress)
             hidden = grow(self._program, witnesses, self._priced, hidden, progress=self._progress)
             self._require_all(witnesses)
             more = self._more_for_sums(hidden)
-            if not more.any() and not self._state(hidden):
+            hidden, tried = hidden | more, True
+            witnesses = self._proofs(hidden)
+            if not more.any() and not len(witnesses.open):
                 return hidden
-            self._forced |= more
-            hidden = hidden | more
+
+    def _stated(self, hidden: NDArray[np.bool_]) -> Needs:
+        """State the requirements of a pattern, and what sums of hidden cells ask for.
+
+        What an earlier pattern asked for stays: a search that forgets goes round in circles.
+        """
+        stated = state_requirements(
+            self._cells, self._sensitivity, hidden, singletons=self._settings.singletons
+        )
+        for cell, below, above, known in zip(
+            stated.cell.tolist(), stated.below, stated.above, stated.known, strict=True
+        ):
+            self._required[cell, known] = (float(below), float(above))
+        for cell in np.flatnonzero(hidden & (self._asked > 0)).tolist():
+            ends = (self._room.below[cell], self._room.above[cell])
+            self._required[cell, ()] = tuple(min(self._asked[cell], end) for end in ends)
+        entries = [(*key, *ends) for key, ends in self._required.items() if hidden[key[0]]]
+        return Needs.of(
+            Requirements(
+                cell=np.array([each[0] for each in entries], dtype=np.int64),
+                below=np.array([each[2] for each in entries]),
+                above=np.array([each[3] for each in entries]),
+                known=tuple(each[1] for each in entries),
+            ),
+            self._cells.n,
+        )
+
+    def _proofs(self, hidden: NDArray[np.bool_]) -> Witnesses:
+        """Return what earlier deviations prove of the requirements of a pattern."""
+        self._witnesses = Witnesses(self._stated(hidden), self._room, hidden, self._witnesses)
+        return self._witnesses
 
     def _require_all(self, witnesses: Witnesses) -> None:
         """Raise if a requirement has no proof though all that may be hidden was tried."""
@@ -199,21 +280,29 @@ class _Search:
                 hint="Let more cells be hidden, or choose coarser codes.",
             )
 
-    def _more_for_sums(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Return further cells to hide where hidden cells of an equation break rules together."""
-        more = np.zeros(len(hidden), dtype=bool)
+    def _sums(self, hidden: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+        """Return hidden cells of equations that break the rules as one cell."""
         if not self._settings.hidden_sums:
-            return more
-        found = sensitive_sums(self._cells, self._rules, hidden, weights=self._weights)
+            return []
+        return sensitive_sums(self._cells, self._rules, hidden, weights=self._weights)
+
+    def _more_for_sums(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return further cells to hide where hidden cells of an equation break rules together.
+
+        The sum of the others moves as far as such a cell moves the other way.
+        """
+        more = np.zeros(len(hidden), dtype=bool)
+        found = self._sums(hidden)
         equations = self._cells.equations
         secret = equations.minimum(0) @ hidden.astype(np.float64) < 0  # the total is hidden
         filled = self._cells.value != 0
+        same = equations @ (hidden & filled).astype(np.float64)
         for together in found:
             chosen = np.zeros(len(hidden))
             chosen[together] = 1.0
-            inside = equations @ chosen == len(together)
-            same = equations @ (hidden & filled).astype(np.float64) == len(together)
-            others = np.unique(equations[np.flatnonzero(inside & same & ~secret)].indices)
+            inside = equations @ chosen
+            rows = np.flatnonzero((inside == len(together)) & (same == inside) & ~secret)
+            others = np.unique(equations[rows].indices)
             others = others[~hidden[others] & ~self._stays[others] & filled[others]]
             if not len(others):
                 raise GuaranteeNotMetError(
@@ -222,14 +311,7 @@ class _Search:
                     hint="Let more cells be hidden, or turn hidden_sums off.",
                 )
             if not more[others].any():
-                more[others[np.argmin(self._cost[others])]] = True
+                chosen_one = others[np.argmin(self._cost[others])]
+                more[chosen_one] = True
+                self._asked[chosen_one] = self._sensitivity.above[together].max(initial=0.0)
         return more
-
-    def _state(self, hidden: NDArray[np.bool_]) -> bool:
-        """State the requirements of a pattern; say whether any of them has no proof yet."""
-        stated = state_requirements(
-            self._cells, self._sensitivity, hidden, singletons=self._settings.singletons
-        )
-        needs = Needs.of(stated, self._cells.n)
-        self._witnesses = Witnesses(needs, self._room, earlier=self._witnesses)
-        return len(self._witnesses.open) > 0

@@ -23,9 +23,10 @@ from halfmask.crosstabs._cells import Cells, Contributors, build_equations, row_
 from halfmask.crosstabs._hierarchies import build_dimensions, columns_of
 from halfmask.crosstabs._totals import (
     MOST_CELLS,
+    CellSums,
     Owners,
-    Tally,
     add_totals,
+    concatenated,
     empty_lists,
     group_cells,
     group_codes,
@@ -345,7 +346,7 @@ def _grouped(
 
 def _sum_keys(cells: NDArray[np.int64], keys: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Return the sum of the keys of each cell, modulo 1 and exactly: 2^20 keys fit in a float."""
-    found = np.zeros(n)
+    found: NDArray[np.float64] = np.zeros(n)
     for start in range(0, len(keys), 1 << 20):
         run = slice(start, start + (1 << 20))
         found = (found + np.bincount(cells[run], keys[run], minlength=n)) % _KEY_PARTS
@@ -358,18 +359,15 @@ def _parts(
     weight: NDArray[np.float64] | None,
     values: Sequence[NDArray[np.float64]],
 ) -> pl.DataFrame:
-    """Return what each owner has in each cell: rows, weight, and sums of each measure."""
-    columns: dict[str, Any] = {"cell": cells, "owner": owner}
+    """Return what each row gives its owner in its cell: rows, weight, and each measure."""
+    columns: dict[str, Any] = {"cell": cells, "owner": owner, "rows": np.ones(len(cells))}
     if weight is not None:
         columns["weight"] = weight
     for at, each in enumerate(values):
         columns[f"plain {at}"] = each
         if weight is not None:
             columns[f"weighted {at}"] = each * weight
-    frame = pl.DataFrame(columns)
-    return frame.group_by("cell", "owner", maintain_order=True).agg(
-        pl.len().cast(pl.Float64).alias("rows"), pl.col(frame.columns[2:]).sum()
-    )
+    return pl.DataFrame(columns)
 
 
 def _merge(left: _Found, right: _Found) -> _Found:
@@ -409,12 +407,10 @@ def _merge_blocks(left: _Block, right: _Block) -> _Block:
         sums=np.column_stack([np.bincount(into, each, minlength=n) for each in sums.T]),
         keys=np.bincount(into, keys, minlength=n) % 1.0,
         lists=tuple(
-            joined_lists(
-                Lists(*(np.concatenate(both) for both in zip(one, two, strict=True))), into, n
-            )
+            joined_lists(concatenated([one, two]), into, n)
             for one, two in zip(left.lists, right.lists, strict=True)
         ),
-        parts=parts if len(parts) < _MOST_PARTS else (_added(parts),),
+        parts=parts if len(parts) < _MOST_PARTS else (_shortened(parts),),
     )
 
 
@@ -422,10 +418,8 @@ def _moved(parts: pl.DataFrame, into: NDArray[np.int64]) -> pl.DataFrame:
     return parts.with_columns(cell=pl.Series(into[parts["cell"].to_numpy()]))
 
 
-def _added(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _shortened(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Return one frame in which an owner has one row for each cell."""
-    if len(parts) == 1:
-        return parts[0]
     whole = pl.concat(parts)
     return whole.group_by("cell", "owner", maintain_order=True).agg(pl.col(whole.columns[2:]).sum())
 
@@ -486,7 +480,7 @@ class _Inner:
     block: _Block
     chosen: tuple[int, ...]
     codes: NDArray[np.int32]
-    starts: NDArray[np.int64] | None
+    owners: tuple[NDArray[np.int64], NDArray[np.int64]] | None
     parts: pl.DataFrame | None
 
 
@@ -497,16 +491,38 @@ def _numbered(block: _Block, plan: _Plan, at: int, dimensions: Sequence[Dimensio
         texts = block.codes[str(column)].cast(pl.String)
         codes[:, column] = texts.cast(pl.Enum(dimensions[dimension].codes)).to_physical().to_numpy()
     if not block.parts:
-        return _Inner(block=block, chosen=chosen, codes=codes, starts=None, parts=None)
-    parts = _added(block.parts)
-    groups = (
-        parts.select("owner", row=pl.int_range(pl.len()))
-        .group_by("owner", maintain_order=True)
-        .agg("row")["row"]
+        return _Inner(block=block, chosen=chosen, codes=codes, owners=None, parts=None)
+    parts = pl.concat(block.parts)
+    order, starts, numbers = _group_owners(parts["owner"])
+    return _Inner(
+        block=block,
+        chosen=chosen,
+        codes=codes,
+        owners=(starts, numbers),
+        parts=parts.drop("owner")[order],
     )
-    starts = np.cumsum([0, *groups.list.len().to_list()])
-    ordered = parts.drop("owner")[groups.explode()]
-    return _Inner(block=block, chosen=chosen, codes=codes, starts=starts, parts=ordered)
+
+
+def _group_owners(
+    owner: pl.Series,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return an order of rows by owner, where each owner starts in it, and a number for each.
+
+    Owners have numbers in the order of their first rows. Rows are sorted by hashes of owners, which
+    takes a fraction of the time; two owners of one hash are told apart.
+    """
+    keys = owner.hash().to_numpy()
+    order = np.argsort(keys, kind="stable")
+    ordered = owner.gather(order)
+    is_new = np.diff(keys[order]) != 0
+    if (ordered.slice(1) != ordered.head(-1)).to_numpy()[~is_new].any():
+        keys = owner.rank("dense").to_numpy()
+        order = np.argsort(keys, kind="stable")
+        is_new = np.diff(keys[order]) != 0
+    first = np.flatnonzero(np.concatenate([[True], is_new]))
+    numbers = np.empty(len(first), dtype=np.int64)
+    numbers[np.argsort(order[first])] = np.arange(len(first))
+    return order, np.append(first, len(order)), numbers
 
 
 def _cells_of(
@@ -551,15 +567,15 @@ def _cells_of(
 
 def _piece(
     inner: _Inner, chosen: tuple[int, ...], at: int, dimensions: Sequence[Dimension]
-) -> Tally:
+) -> CellSums:
     """Return the cells of one set of dimensions with all totals, at codes of all dimensions."""
     block, n = inner.block, len(inner.codes)
     value, absolute = (1, 1) if not at else (2 * at, 2 * at + 1)
     columns = [0, value, absolute, 0]
     sums = block.sums[:, columns]
-    if inner.starts is not None:
+    if inner.owners is not None:
         sums[:, 2:] = 0.0
-    tally = Tally(
+    tally = CellSums(
         codes=inner.codes[:, [inner.chosen.index(each) for each in chosen]],
         sums=sums,
         keys=block.keys,
@@ -567,7 +583,7 @@ def _piece(
     )
     used = [dimensions[each] for each in chosen]
     tally, into = group_cells(tally, [len(each.codes) for each in used])
-    owners = None if inner.starts is None else _owners(inner, into, at, tally)
+    owners = None if inner.owners is None else _owners(inner, into, at, tally)
     names = ", ".join(repr(each.name) for each in used)
     found = add_totals(tally, used, owners, what=f"A table that crosses {names}")
     codes = np.tile(
@@ -578,11 +594,12 @@ def _piece(
     return replace(found, codes=codes)
 
 
-def _owners(inner: _Inner, into: NDArray[np.int64], at: int, tally: Tally) -> Owners:
+def _owners(inner: _Inner, into: NDArray[np.int64], at: int, tally: CellSums) -> Owners:
     """Count owners who are in one inner cell, and return the others."""
-    starts, parts = inner.starts, inner.parts
-    assert starts is not None  # noqa: S101 # the caller has asked
+    parts = inner.parts
+    assert inner.owners is not None  # noqa: S101 # the caller has asked
     assert parts is not None  # noqa: S101 # the same
+    starts, numbers = inner.owners
     heavy = parts["weight" if "weight" in parts.columns else "rows"].to_numpy()
     plain = parts["rows" if not at else f"plain {at - 1}"].to_numpy()
     weighted = plain
@@ -592,7 +609,6 @@ def _owners(inner: _Inner, into: NDArray[np.int64], at: int, tally: Tally) -> Ow
     first = starts[:-1]
     lowest, highest = np.minimum.reduceat(cells, first), np.maximum.reduceat(cells, first)
     alone = lowest == highest
-    numbers = np.arange(len(first))
     one, all_, much = (np.add.reduceat(each, first)[alone] for each in (plain, weighted, heavy))
     at_cell = lowest[alone]
     weights = np.divide(all_, one, out=much, where=one != 0)
@@ -624,21 +640,19 @@ def grid_codes(chosen: Sequence[int], dimensions: Sequence[Dimension]) -> NDArra
     return codes.astype(np.int32)
 
 
-def _empty_cells(codes: NDArray[np.int32]) -> Tally:
+def _empty_cells(codes: NDArray[np.int32]) -> CellSums:
     """Return cells that nobody is in."""
     n = len(codes)
-    return Tally(codes=codes, sums=np.zeros((n, 4)), keys=np.zeros(n), lists=empty_lists(n))
+    return CellSums(codes=codes, sums=np.zeros((n, 4)), keys=np.zeros(n), lists=empty_lists(n))
 
 
-def _united(pieces: Sequence[Tally], dimensions: Sequence[Dimension]) -> Tally:
+def _united(pieces: Sequence[CellSums], dimensions: Sequence[Dimension]) -> CellSums:
     """Return the cells of all pieces, each once, in the order of their codes."""
-    whole = Tally(
+    whole = CellSums(
         codes=np.concatenate([each.codes for each in pieces]),
         sums=np.concatenate([each.sums for each in pieces]),
         keys=np.concatenate([each.keys for each in pieces]),
-        lists=Lists(
-            *(np.concatenate(each) for each in zip(*(one.lists for one in pieces), strict=True))
-        ),
+        lists=concatenated([each.lists for each in pieces]),
     )
     first, _ = group_codes(whole.codes, [len(each.codes) for each in dimensions])
     if len(first) > MOST_CELLS:
@@ -665,6 +679,8 @@ def cells_of_tables(
     for table, chosen in crossed.items():
         others = [at for at in range(len(dimensions)) if at not in chosen]
         cells = np.flatnonzero(at_total[:, others].all(axis=1))
-        keys = row_keys(codes[np.ix_(cells, chosen)], [len(dimensions[at].codes) for at in chosen])
+        keys = row_keys(
+            codes[np.ix_(cells, list(chosen))], [len(dimensions[at].codes) for at in chosen]
+        )
         found[table] = cells[np.argsort(keys, kind="stable")]
     return found

@@ -40,7 +40,7 @@ class Owners(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class CellSums:
     """What is counted of n cells: all of it adds up, but for owners who are in several cells.
 
     ``sums`` has columns for rows, value, absolute value and contributors; ``keys`` are sums of
@@ -52,13 +52,13 @@ class Tally:
     keys: NDArray[np.float64]
     lists: Lists
 
-    def take(self, cells: NDArray[np.int64]) -> Tally:
+    def take(self, cells: NDArray[np.int64]) -> CellSums:
         """Return some of the cells."""
-        return Tally(
+        return CellSums(
             codes=self.codes[cells],
             sums=self.sums[cells],
             keys=self.keys[cells],
-            lists=Lists(*(each[cells] for each in self.lists)),
+            lists=_taken(self.lists, cells),
         )
 
 
@@ -75,8 +75,21 @@ def joined_lists(lists: Lists, into: NDArray[np.int64], n: int) -> Lists:
     """Return lists of n cells that hold the largest of others; no owner is in two of these."""
     made = empty_lists(n)
     cells = np.repeat(into, LARGEST)
-    keep_largest(cells, *(each.ravel() for each in lists), made)
+    keep_largest(cells, lists.sizes.ravel(), lists.weights.ravel(), lists.owners.ravel(), made)
     return made
+
+
+def concatenated(lists: Sequence[Lists]) -> Lists:
+    """Return the lists of all cells, one after the other."""
+    return Lists(
+        np.concatenate([each.sizes for each in lists]),
+        np.concatenate([each.weights for each in lists]),
+        np.concatenate([each.owners for each in lists]),
+    )
+
+
+def _taken(lists: Lists, cells: NDArray[np.int64]) -> Lists:
+    return Lists(lists.sizes[cells], lists.weights[cells], lists.owners[cells])
 
 
 def group_codes(
@@ -87,7 +100,7 @@ def group_codes(
     return first, inverse.reshape(-1)
 
 
-def group_cells(tally: Tally, sizes: Sequence[int]) -> tuple[Tally, NDArray[np.int64]]:
+def group_cells(tally: CellSums, sizes: Sequence[int]) -> tuple[CellSums, NDArray[np.int64]]:
     """Return cells of the same codes as one, in order, and which one each has become.
 
     Without owners who are in several of them, this counts everything of the cells.
@@ -98,8 +111,8 @@ def group_cells(tally: Tally, sizes: Sequence[int]) -> tuple[Tally, NDArray[np.i
 
 
 def add_totals(
-    inner: Tally, dimensions: Sequence[Dimension], owners: Owners | None, *, what: str
-) -> Tally:
+    inner: CellSums, dimensions: Sequence[Dimension], owners: Owners | None, *, what: str
+) -> CellSums:
     """Return inner cells and all their totals, sorted by their codes.
 
     ``inner`` has the positions of leaves, and who is in one inner cell only; ``owners`` has the
@@ -166,10 +179,10 @@ def _step(
     return step
 
 
-def _stepped(tally: Tally, step: csr_array, codes: NDArray[np.int32]) -> Tally:
+def _stepped(tally: CellSums, step: csr_array, codes: NDArray[np.int32]) -> CellSums:
     cells = np.repeat(np.arange(step.shape[0]), np.diff(step.indptr))
-    lists = Lists(*(each[step.indices] for each in tally.lists))
-    return Tally(
+    lists = _taken(tally.lists, step.indices)
+    return CellSums(
         codes=codes,
         sums=step @ tally.sums,
         keys=(step @ tally.keys) % 1.0,
@@ -177,7 +190,7 @@ def _stepped(tally: Tally, step: csr_array, codes: NDArray[np.int32]) -> Tally:
     )
 
 
-def _add(found: Tally, covers: csr_array, owners: Owners) -> None:
+def _add(found: CellSums, covers: csr_array, owners: Owners) -> None:
     """Add owners who are in several inner cells to the cells that cover them."""
     n = len(found.codes)
     room = OwnerRoom(
@@ -192,7 +205,7 @@ def _add(found: Tally, covers: csr_array, owners: Owners) -> None:
     add_owners(
         owners.starts,
         owners.numbers,
-        tuple(np.ascontiguousarray(each) for each in owners[2:]),
+        (owners.cells, owners.plain, owners.weighted, owners.heavy),
         (covers.indptr.astype(np.int64), covers.indices.astype(np.int64)),
         room,
         (count, absolute, found.lists),

@@ -85,7 +85,13 @@ class Witnesses:
     No deviation is kept that proves nothing new.
     """
 
-    def __init__(self, needs: Needs, room: Room, earlier: Witnesses | None = None) -> None:
+    def __init__(
+        self,
+        needs: Needs,
+        room: Room,
+        hidden: NDArray[np.bool_],
+        earlier: Witnesses | None = None,
+    ) -> None:
         self.needs = needs
         self.proof = np.full(len(needs.cell), -1)
         self._room = room
@@ -93,7 +99,8 @@ class Witnesses:
         self._users: dict[int, list[int]] = defaultdict(list)
         self._dead: set[int] = set()
         for cells, moved in earlier.kept() if earlier is not None else ():
-            self.add(cells, moved)
+            if hidden[cells].all():
+                self.add(cells, moved)
 
     @property
     def open(self) -> NDArray[np.int64]:

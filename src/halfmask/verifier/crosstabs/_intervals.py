@@ -139,8 +139,9 @@ class Goals:
         below = np.where(-least < self.down * (1 - SLACK), self.down, 0.0)
         if self.width.any():
             lacks = self.asked & (most - least < self.width * (1 - SLACK))
-            above = np.maximum(above, np.where(lacks, self.width + least, 0.0))
-            below = np.maximum(below, np.where(lacks, self.width - most, 0.0))
+            # Twice as far as asked: of a tiny width, what equations lack could be more than SLACK.
+            above = np.maximum(above, np.where(lacks, 2 * self.width + least, 0.0))
+            below = np.maximum(below, np.where(lacks, 2 * self.width - most, 0.0))
         if self.share:
             wider = self._wider()
             above, below = np.maximum(above, wider[0]), np.maximum(below, wider[1])

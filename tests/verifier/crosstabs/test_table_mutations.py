@@ -84,7 +84,7 @@ FREE = re.compile(
     r"|files/\d+/(sha256|bytes)"
 )
 LESS = re.compile(
-    r"claims(/\d+)?$|claims/3/about/rules$|claims/0/evidence/cells|claims/1/evidence/equations"
+    r"details/dimensions/\d/sums$|claims(/\d+)?$|claims/3/about/rules$|claims/0/evidence/cells|claims/1/evidence/equations"
     r"|claims/2/(parameters/least_width|evidence/narrowest)"
     r"|claims/3/(about/rules/0/n|evidence/requirements|evidence/sensitive|parameters/.*)"
 )

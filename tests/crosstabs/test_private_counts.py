@@ -245,7 +245,6 @@ def test_what_the_data_would_say_must_be_declared():
 
 
 def test_a_release_states_no_true_count():
-    pytest.importorskip("halfmask.crosstabs._earlier")
     rng = np.random.default_rng(0)
     people = pl.DataFrame({"who": np.arange(300), "town": rng.choice(["ulm", "07"], 300)})
     release = hm.protect(people, _policy())

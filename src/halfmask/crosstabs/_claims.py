@@ -174,17 +174,17 @@ def _narrowest(published: Published, found: Audit) -> tuple[str, float]:
 
 
 def _rounded_down(width: float) -> float:
-    """Return a width rounded down: a claim may state less than there is, never more.
+    """Return a width rounded down, but for the noise of linear programs.
 
     Examples
     --------
     >>> _rounded_down(2.99999999999), _rounded_down(0.123456)
-    (2.999, 0.1234)
+    (3.0, 0.1234)
     """
     if width <= 0:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(width)) + 1 - _DIGITS)
-    return float(f"{math.floor(width * (1 - 1e-9) / step) * step:.{_DIGITS}g}")
+    return float(f"{math.floor(width * (1 + 1e-8) / step) * step:.{_DIGITS}g}")
 
 
 def tables_weaknesses(policy: TablesPolicy) -> list[str]:

@@ -73,6 +73,11 @@ class Dimension:
     def __post_init__(self) -> None:
         if len(set(self.codes)) != len(self.codes):
             raise HierarchyError(f"Dimension {self.name!r} has a code twice.")
+        if "" in self.codes:
+            raise HierarchyError(
+                f"Dimension {self.name!r} has a code that is an empty text.",
+                hint="Give it a name, such as unknown.",
+            )
         for each in self.sums:
             unknown = {each.total, *each.parts} - set(self.codes)
             if unknown or not each.parts:

@@ -52,7 +52,7 @@ class DimensionSection(Section):
 class CrosstabSection(Section):
     """``[[tables]]``: one table."""
 
-    name: StrictStr = Field(description="Its name, and that of its file.")
+    name: StrictStr = Field(min_length=1, description="Its name, and that of its file.")
     dimensions: Names = Field(description="The dimensions that it crosses; empty: one cell.")
     value: StrictStr | None = Field(
         default=None, description="The column that is summed; without it rows are counted."

@@ -74,7 +74,7 @@ class ReleasedTable:
     def frame(self) -> pl.DataFrame:
         """The long table: a row for each cell, with its codes, value and state."""
         state = np.where(self.hidden, HIDDEN, PUBLISHED)
-        frame = self.labels.with_columns(self.values)
+        frame = pl.DataFrame([*self.labels, self.values])
         for name in self.derived:
             frame = frame.with_columns(_DERIVED[name](self).alias(name))
         return frame.with_columns(pl.Series("state", state, dtype=pl.String))

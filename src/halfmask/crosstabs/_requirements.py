@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
+    Pairs = tuple[Ints, Ints]
 
 #: With "exact", what an owner's interval must have of the protection interval; counts need 1.
 _EXACT: Final = 0.1
@@ -117,50 +118,61 @@ def _places(numbers: Ints) -> dict[int, Ints]:
 
 def _linked_pairs(
     cells: Cells, hidden: Bools, known: list[Ints], wanted: Ints, *, exact: bool
-) -> tuple[Ints, Ints]:
+) -> Pairs:
     """Return owners, by position, with cells of which they may learn from what they know.
 
     With `exact` these are the cells that they might compute. Hidden cells that aren't 0 can move
     either way, so a cell can be computed only if its moves are a combination of those of known
     cells. Cells that move only if a cell of 0 rises are left to the audit, for all owners.
     """
-    none = np.empty(0, dtype=np.int64)
+    if not known or not len(wanted):
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     part = _parts(cells.equations, hidden[cells.equations.indices])
-    tied: list[Ints] = []
-    if exact and known and len(wanted):
+    found = []
+    if exact:
         tied, stiff = _tied(cells.equations, hidden & (cells.value != 0), known, wanted)
+        found.append(tied)
         wanted = stiff[np.isin(part[stiff], part[hidden & (cells.value == 0)])]
-    owners, found = [none], [none]
-    for owner, near in enumerate(_near(part, known, wanted)):
-        both = np.concatenate([near, *tied[owner : owner + 1]])
-        others = both[~np.isin(both, known[owner])]
-        owners.append(np.full(len(others), owner))
-        found.append(others)
-    owner, cell = np.unique(np.stack([np.concatenate(owners), np.concatenate(found)]), axis=1)
-    at, part = _spread(known, owner)
-    told = np.bincount(at, _is_inside(cells, cell[at], part), minlength=len(cell)) > 0
+    found.append(_near(part, known, wanted))
+    if (pairs := sum(len(owner) for owner, _ in found)) > _MOST_PAIRS:
+        raise PolicyError(
+            f"What lone owners know asks for {pairs:,} intervals or more.",
+            hint='Write singletons = "exact" or "off" under [protection], or leave the rule for '
+            "zeros out.",
+        )
+    owner, cell = np.unique(np.hstack(found), axis=1)
+    at, inside = _spread(known, owner)
+    told = np.bincount(at, _is_inside(cells, cell[at], inside), minlength=len(cell)) > 0
     return owner[~told], cell[~told]  # of a cell inside their own an owner knows all
 
 
-def _near(part: Ints, known: list[Ints], wanted: Ints) -> list[Ints]:
-    """Return for each owner all wanted cells that equations link to those that they know."""
-    places = _places(part[wanted])
-    numbers = [[places[each] for each in set(part[own].tolist()) & set(places)] for own in known]
-    if (pairs := sum(len(place) for each in numbers for place in each)) > _MOST_PAIRS:
-        raise PolicyError(
-            f"What lone owners know asks for {pairs:,} intervals.",
-            hint='Write singletons = "exact" under [protection].',
-        )
-    none = np.empty(0, dtype=np.int64)
-    return [wanted[np.concatenate([none, *each])] for each in numbers]
+def _near(part: Ints, known: list[Ints], wanted: Ints) -> Pairs:
+    """Return owners with all wanted cells that equations link to those that they know."""
+    at, cell = _spread(known, np.arange(len(known)))
+    owner, place = np.unique(np.stack([at, part[cell]]), axis=1)
+    pair, found = _matches(place, part[wanted])
+    return owner[pair], wanted[found]
 
 
-def _spread(known: list[Ints], owner: Ints) -> tuple[Ints, Ints]:
+def _matches(left: Ints, right: Ints) -> Pairs:
+    """Return all pairs of positions of equal numbers."""
+    order = np.argsort(right, kind="stable")
+    first = np.searchsorted(right[order], left)
+    lengths = np.searchsorted(right[order], left, side="right") - first
+    at = np.repeat(np.arange(len(left)), lengths)
+    within = np.arange(len(at)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return at, order[first[at] + within]
+
+
+def _spread(known: list[Ints], owner: Ints) -> Pairs:
     """Return each cell that the owner of a pair knows, after the position of the pair."""
-    lengths = np.array([len(each) for each in known], dtype=np.int64)[owner]
-    none = np.empty(0, dtype=np.int64)
-    parts = np.concatenate([none, *(known[each] for each in owner.tolist())])
-    return np.repeat(np.arange(len(owner)), lengths), parts
+    lengths = np.array([len(each) for each in known])
+    pair = np.repeat(np.arange(len(owner)), lengths[owner])
+    within = np.arange(len(pair)) - np.repeat(
+        np.cumsum(lengths[owner]) - lengths[owner], lengths[owner]
+    )
+    starts = np.cumsum(lengths) - lengths
+    return pair, np.concatenate(known)[starts[owner[pair]] + within]
 
 
 def _is_inside(cells: Cells, inner: Ints, outer: Ints) -> Bools:
@@ -178,14 +190,11 @@ def _is_inside(cells: Cells, inner: Ints, outer: Ints) -> Bools:
     return inside
 
 
-def _tied(
-    equations: csr_array, free: Bools, known: list[Ints], wanted: Ints
-) -> tuple[list[Ints], Ints]:
-    """Return for each owner the wanted cells whose moves follow from those that they know.
+def _tied(equations: csr_array, free: Bools, known: list[Ints], wanted: Ints) -> tuple[Pairs, Ints]:
+    """Return owners with wanted cells whose moves follow from those of cells that they know.
 
     The second part are wanted cells that can't move, whatever anybody knows.
     """
-    part = _parts(equations, free[equations.indices])
     at = np.flatnonzero(free)
     moves = _random_moves(equations[:, at])
     length = np.linalg.norm(moves, axis=1)
@@ -194,18 +203,20 @@ def _tied(
     unit[at] = moves / np.linalg.norm(moves, axis=1)[:, None]
     line[at] = _lines(unit[at])
     asked = wanted[line[wanted] >= 0]
-    on_line, in_part = _places(line[asked]), _places(part[asked])
-    none, found = np.empty(0, dtype=np.int64), []
-    for own in known:
-        own_moving = own[line[own] >= 0]
-        lines = np.unique(line[own_moving])
-        if len(lines) <= 1:
-            found.append(asked[on_line.get(int(lines[0]), none)] if len(lines) else none)
-            continue
-        parts = [in_part.get(each, none) for each in np.unique(part[own_moving]).tolist()]
-        near = asked[np.concatenate(parts)]
-        found.append(near[_combined(unit[near], unit[own_moving])])
-    return found, wanted[line[wanted] < 0]
+    pair, cell = _spread(known, np.arange(len(known)))
+    moving = line[cell] >= 0
+    owner, lines = np.unique(np.stack([pair[moving], line[cell[moving]]]), axis=1)
+    single = np.bincount(owner, minlength=len(known))[owner] == 1
+    by_line, same = _matches(lines[single], line[asked])
+    owners, found = [owner[single][by_line]], [asked[same]]
+    part = _parts(equations, free[equations.indices])
+    for each in np.unique(owner[~single]).tolist():  # whose cells move in several ways
+        own = known[each][line[known[each]] >= 0]
+        near = asked[np.isin(part[asked], part[own])]
+        near = near[_combined(unit[near], unit[own])]
+        owners.append(np.full(len(near), each))
+        found.append(near)
+    return (np.concatenate(owners), np.concatenate(found)), wanted[line[wanted] < 0]
 
 
 def _random_moves(equations: csr_array) -> NDArray[np.float64]:

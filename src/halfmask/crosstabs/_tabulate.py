@@ -26,6 +26,7 @@ from halfmask.crosstabs._totals import (
     CellSums,
     Owners,
     add_totals,
+    concatenated,
     empty_lists,
     group_cells,
     group_codes,
@@ -345,7 +346,7 @@ def _grouped(
 
 def _sum_keys(cells: NDArray[np.int64], keys: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Return the sum of the keys of each cell, modulo 1 and exactly: 2^20 keys fit in a float."""
-    found = np.zeros(n)
+    found: NDArray[np.float64] = np.zeros(n)
     for start in range(0, len(keys), 1 << 20):
         run = slice(start, start + (1 << 20))
         found = (found + np.bincount(cells[run], keys[run], minlength=n)) % _KEY_PARTS
@@ -406,9 +407,7 @@ def _merge_blocks(left: _Block, right: _Block) -> _Block:
         sums=np.column_stack([np.bincount(into, each, minlength=n) for each in sums.T]),
         keys=np.bincount(into, keys, minlength=n) % 1.0,
         lists=tuple(
-            joined_lists(
-                Lists(*(np.concatenate(both) for both in zip(one, two, strict=True))), into, n
-            )
+            joined_lists(concatenated([one, two]), into, n)
             for one, two in zip(left.lists, right.lists, strict=True)
         ),
         parts=parts if len(parts) < _MOST_PARTS else (_shortened(parts),),
@@ -653,9 +652,7 @@ def _united(pieces: Sequence[CellSums], dimensions: Sequence[Dimension]) -> Cell
         codes=np.concatenate([each.codes for each in pieces]),
         sums=np.concatenate([each.sums for each in pieces]),
         keys=np.concatenate([each.keys for each in pieces]),
-        lists=Lists(
-            *(np.concatenate(each) for each in zip(*(one.lists for one in pieces), strict=True))
-        ),
+        lists=concatenated([each.lists for each in pieces]),
     )
     first, _ = group_codes(whole.codes, [len(each.codes) for each in dimensions])
     if len(first) > MOST_CELLS:
@@ -682,6 +679,8 @@ def cells_of_tables(
     for table, chosen in crossed.items():
         others = [at for at in range(len(dimensions)) if at not in chosen]
         cells = np.flatnonzero(at_total[:, others].all(axis=1))
-        keys = row_keys(codes[np.ix_(cells, chosen)], [len(dimensions[at].codes) for at in chosen])
+        keys = row_keys(
+            codes[np.ix_(cells, list(chosen))], [len(dimensions[at].codes) for at in chosen]
+        )
         found[table] = cells[np.argsort(keys, kind="stable")]
     return found

@@ -132,6 +132,15 @@ def test_a_lone_owner_computes_another_cell(tmp_path):
         assert found.holds, found.sentences()
 
 
+def test_a_lone_owner_knows_their_own_part_of_a_total(tmp_path):
+    """The total of r1 is 920, and 900 of it are one firm's: for this firm it can't be 850."""
+    firms = FIRMS | {("r1", "c1"): [("big", 900)]}
+    firms |= {("r1", "c2"): [5, 5], ("r1", "c3"): [5, 5]}
+    rows = {(row, column) for row in ("r1", "r2") for column in ("Total", "c1", "c2", "c3")}
+    found = checked(tmp_path / "a", rows_of(firms), rows, sensitive=4, singletons="full")
+    assert found.holds, found.sentences()
+
+
 def test_the_sum_of_hidden_cells_keeps_the_rules(tmp_path):
     """A firm of 100 stays 90 percent of what is hidden in its row."""
     firms = FIRMS | {("r1", "c1"): [100, 5], ("r1", "c2"): [4, 3, 2.5]}
@@ -255,6 +264,16 @@ def test_zeros_that_are_sensitive(tmp_path):
     assert found.holds, found.sentences()
     other = {("g2", "flu"), ("g2", "cough"), ("g3", "flu"), ("g3", "cough")}
     assert not counts(tmp_path / "b", frame, other, [{"rule": "zeros"}], sensitive=1).holds
+
+
+def test_who_is_alone_in_a_group_knows_that_its_other_cells_are_empty(tmp_path):
+    frame = people(g1_flu=1, g2_flu=4, g2_cough=6, g2_none=3, g3_flu=3, g3_cough=4, g3_none=2)
+    rows = {(group, ill) for group in ("g1", "g2") for ill in ("Total", "flu", "cough", "none")}
+    for how in ("exact", "full"):
+        found = counts(
+            tmp_path / how, frame, rows, [{"rule": "zeros"}], sensitive=2, singletons=how
+        )
+        assert found.holds, found.sentences()
 
 
 def test_weights_by_the_two_formulas(tmp_path):

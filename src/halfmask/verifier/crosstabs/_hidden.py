@@ -209,12 +209,23 @@ class _Hidden:
         return not prove(Goals(space, up=up)).any()
 
     def _owners(self, space: Space, up: Floats, down: Floats, *, exact: bool) -> Counter[str]:
-        """Count what owners who are alone in hidden cells could compute of other sensitive ones."""
+        """Count what owners who are alone in hidden cells could compute of other sensitive ones.
+
+        They know that nobody else is in the cells inside theirs, and their own part of others.
+        """
         found: Counter[str] = Counter()
         goal = np.maximum(up, down)
+        cell_of = np.full(len(goal), -1)
+        cell_of[self.number[self.at]] = self.at
         for known in self._known_by_owners():
             linked = np.isin(space.part, space.part[known]) & (goal > 0)
             linked[known] = False
+            least = np.zeros(len(goal))
+            for place in np.flatnonzero(linked).tolist():
+                cell, own = int(cell_of[place]), cell_of[known].tolist()
+                linked[place] = not any(self._is_inside(cell, each) for each in own)
+                parts = [each for each in own if self._is_inside(each, cell)]
+                least[place] = self.who.value[parts].max(initial=0.0)
             if not linked.any():
                 continue
             found["requirements"] += int(linked.sum())
@@ -222,10 +233,23 @@ class _Hidden:
             goals = (
                 Goals(own, width=np.where(linked, goal * _NOT_EXACT, 0.0))
                 if exact
-                else Goals(own, up=np.where(linked, up, 0.0), down=np.where(linked, down, 0.0))
+                else Goals(
+                    own,
+                    up=np.where(linked, up, 0.0),
+                    down=np.where(linked, np.minimum(down, np.maximum(own.base - least, 0.0)), 0.0),
+                )
             )
             found["unmet"] += int(prove(goals).sum())
         return found
+
+    def _is_inside(self, inner: int, outer: int) -> bool:
+        """Whether all who are in a cell are in another one, by their codes."""
+        codes = zip(self.tally.codes[inner], self.tally.codes[outer], strict=True)
+        trees = self.opened.trees.values()
+        return all(
+            tree.covers[one] <= tree.covers[other]
+            for tree, (one, other) in zip(trees, codes, strict=True)
+        )
 
     def _known_by_owners(self) -> Iterator[Ints]:
         """Yield the unknown cells that an owner is alone in, for each such owner."""

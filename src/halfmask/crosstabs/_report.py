@@ -144,10 +144,22 @@ def interval_text(lower: float, upper: float) -> str:
     >>> interval_text(3.0, 6.0), interval_text(0.0, float("inf"))
     ('3 to 6', '0 or more')
     """
-    low, high = (number_text(float(f"{each:.6g}")) for each in (lower, upper))
+    low, high = number_text(_outwards(lower, -1)), number_text(_outwards(upper, 1))
     if math.isinf(lower):
         return "any" if math.isinf(upper) else f"{high} or less"
     return f"{low} or more" if math.isinf(upper) else f"{low} to {high}"
+
+
+def _outwards(end: float, sign: int) -> float:
+    """Return an end of an interval in six digits; the interval gets no narrower by it."""
+    if end == 0 or math.isinf(end):
+        return end + 0.0
+    step = 10.0 ** (math.floor(math.log10(abs(end))) - 5)
+    noise = 1e-3  # of linear programs
+    steps = end / step
+    return float(
+        f"{(math.ceil(steps - noise) if sign > 0 else math.floor(steps + noise)) * step:.6g}"
+    )
 
 
 def owner_page(tables: Sequence[ReleasedTable], protection: Protection) -> str:

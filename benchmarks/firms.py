@@ -15,9 +15,9 @@ import polars as pl
 from halfmask.crosstabs import TablesPolicy
 from halfmask.crosstabs._audit import audit
 from halfmask.crosstabs._earlier import apply_earlier
+from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._primary import find_sensitive
 from halfmask.crosstabs._protections import Suppression
-from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._requirements import state_requirements
 from halfmask.crosstabs._suppress import suppress
 
@@ -102,8 +102,8 @@ def firm_table(trees: Sequence[Sequence[int]], firms: int, *, seed: int) -> Firm
     return FirmTable(name=f"{cells} cells, seed {seed}", firms=frame, levels=levels)
 
 
-#: Trees and firms by the number of cells. pytauargus' modular search ends its process on many others
-#: of three dimensions, and on some seeds of these.
+#: Trees and firms by the number of cells. pytauargus' modular search ends its process on many
+#: others of three dimensions, and on some seeds of these.
 TREES = {
     85: (((4, 3), (4,)), 90),
     221: (((3, 3), (4, 3)), 700),

@@ -27,8 +27,8 @@ from bars import Bar, report, say, seconds_of
 from firms import FirmTable, Problem, firm_table, problem_of, table_of
 from halfmask.crosstabs import TablesPolicy
 from halfmask.crosstabs._audit import audit
-from halfmask.crosstabs._protections import Suppression
 from halfmask.crosstabs._opening import open_cells
+from halfmask.crosstabs._protections import Suppression
 from halfmask.crosstabs._requirements import state_requirements
 
 WIDE = ((5, 4, 3), (4, 3, 3), (8,))

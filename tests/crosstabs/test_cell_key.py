@@ -178,7 +178,6 @@ def test_counts_with_weights_are_refused():
 
 
 def test_a_release_has_the_same_counts_as_a_later_one(tmp_path):
-    pytest.importorskip("halfmask.crosstabs._earlier")
     rng = np.random.default_rng(0)
     people = pl.DataFrame(
         {

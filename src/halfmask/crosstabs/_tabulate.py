@@ -26,6 +26,7 @@ from halfmask.crosstabs._totals import (
     CellSums,
     Owners,
     add_totals,
+    concatenated,
     empty_lists,
     group_cells,
     group_codes,
@@ -209,6 +210,9 @@ def _summarize(plan: _Plan, number: int, frame: pl.DataFrame) -> _Found:
         code = frame[columns[-1]]
         if missing is None:
             faults["missing", code.name] += code.null_count()
+        for name in columns:
+            if frame.schema[name] == pl.String:
+                faults["empty", name] += int((frame[name] == "").sum())
         for name in columns[:-1]:
             faults["missing", name] += int((frame[name].is_null() & code.is_not_null()).sum())
     paths = tuple(
@@ -232,7 +236,7 @@ def _summarize(plan: _Plan, number: int, frame: pl.DataFrame) -> _Found:
     return _Found(faults=faults, paths=paths, blocks=blocks)
 
 
-def _coded(series: pl.Series, missing: str | None) -> tuple[NDArray[np.int64], pl.Series]:
+def _coded(series: pl.Series, missing: str | None) -> tuple[NDArray[np.int32], pl.Series]:
     """Return a number for the code of each row, and the texts that these numbers stand for."""
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
@@ -240,10 +244,10 @@ def _coded(series: pl.Series, missing: str | None) -> tuple[NDArray[np.int64], p
         series = leaf_text(series).fill_null(missing)
     different = series.drop_nulls().unique()
     if series.dtype == pl.String:
-        numbers = series.cast(pl.Enum(different)).to_physical().cast(pl.Int64)
+        numbers = series.cast(pl.Enum(different)).to_physical().cast(pl.Int32)
     else:
         numbers = series.replace_strict(
-            different, np.arange(len(different)), default=None, return_dtype=pl.Int64
+            different, np.arange(len(different)), default=None, return_dtype=pl.Int32
         )
     texts = leaf_text(different).alias("").append(pl.Series([None], dtype=pl.String))
     return numbers.fill_null(len(different)).to_numpy(), texts
@@ -265,6 +269,8 @@ def _paths(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> NDArray[np.float64]:
     """Return numbers, and count those that can't be summed."""
     found = series.cast(pl.Float64)
+    if series.dtype.is_integer():
+        faults["large", series.name] += int((found.abs() >= 2.0**53).sum())
     faults["missing", series.name] += found.null_count()
     faults["infinite", series.name] += int(found.is_infinite().sum())
     below = found <= 0 if sign == "weight" else found < 0
@@ -280,7 +286,7 @@ def _key_parts(keys: pl.Series) -> NDArray[np.float64]:
 
 
 def _block(
-    coded: Sequence[tuple[NDArray[np.int64], pl.Series]],
+    coded: Sequence[tuple[NDArray[np.int32], pl.Series]],
     rows: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
     values: Sequence[NDArray[np.float64]],
@@ -289,7 +295,7 @@ def _block(
 ) -> _Block:
     """Summarize rows by their codes in some dimensions."""
     first, cells = _grouped(
-        [np.zeros(len(rows), dtype=np.int64), *(numbers for numbers, _ in coded)],
+        [np.zeros(len(rows), dtype=np.int32), *(numbers for numbers, _ in coded)],
         [1, *(len(texts) for _, texts in coded)],
     )
     n = len(first)
@@ -326,13 +332,13 @@ def _block(
 
 
 def _grouped(
-    numbers: Sequence[NDArray[np.int64]], sizes: Sequence[int]
+    numbers: Sequence[NDArray[np.int32]], sizes: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first row of each combination, and the combination of each row."""
     n = len(numbers[0])
     if prod(sizes) > max(1 << 16, 4 * n):
         return group_codes(np.column_stack(numbers), sizes)
-    keys = numbers[0]
+    keys = numbers[0].astype(np.int64)
     for each, size in zip(numbers[1:], sizes[1:], strict=True):
         keys = keys * size + each
     first = np.full(prod(sizes), n, dtype=np.int64)
@@ -345,7 +351,7 @@ def _grouped(
 
 def _sum_keys(cells: NDArray[np.int64], keys: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Return the sum of the keys of each cell, modulo 1 and exactly: 2^20 keys fit in a float."""
-    found = np.zeros(n)
+    found: NDArray[np.float64] = np.zeros(n)
     for start in range(0, len(keys), 1 << 20):
         run = slice(start, start + (1 << 20))
         found = (found + np.bincount(cells[run], keys[run], minlength=n)) % _KEY_PARTS
@@ -406,9 +412,7 @@ def _merge_blocks(left: _Block, right: _Block) -> _Block:
         sums=np.column_stack([np.bincount(into, each, minlength=n) for each in sums.T]),
         keys=np.bincount(into, keys, minlength=n) % 1.0,
         lists=tuple(
-            joined_lists(
-                Lists(*(np.concatenate(both) for both in zip(one, two, strict=True))), into, n
-            )
+            joined_lists(concatenated([one, two]), into, n)
             for one, two in zip(left.lists, right.lists, strict=True)
         ),
         parts=parts if len(parts) < _MOST_PARTS else (_shortened(parts),),
@@ -439,6 +443,11 @@ _FAULTS: Final = {
     "missing": (
         "missing cells",
         "Fill them, or leave these rows out. In a dimension, missing names a code for them.",
+    ),
+    "empty": ("codes that are an empty text", "Give them a name, or make them missing cells."),
+    "large": (
+        "whole numbers of 2^53 or more",
+        "Their sums would not be exact: divide them, as by thousands.",
     ),
     "infinite": ("infinite numbers", "A sum needs finite numbers."),
     "negative": (
@@ -653,9 +662,7 @@ def _united(pieces: Sequence[CellSums], dimensions: Sequence[Dimension]) -> Cell
         codes=np.concatenate([each.codes for each in pieces]),
         sums=np.concatenate([each.sums for each in pieces]),
         keys=np.concatenate([each.keys for each in pieces]),
-        lists=Lists(
-            *(np.concatenate(each) for each in zip(*(one.lists for one in pieces), strict=True))
-        ),
+        lists=concatenated([each.lists for each in pieces]),
     )
     first, _ = group_codes(whole.codes, [len(each.codes) for each in dimensions])
     if len(first) > MOST_CELLS:
@@ -682,6 +689,8 @@ def cells_of_tables(
     for table, chosen in crossed.items():
         others = [at for at in range(len(dimensions)) if at not in chosen]
         cells = np.flatnonzero(at_total[:, others].all(axis=1))
-        keys = row_keys(codes[np.ix_(cells, chosen)], [len(dimensions[at].codes) for at in chosen])
+        keys = row_keys(
+            codes[np.ix_(cells, list(chosen))], [len(dimensions[at].codes) for at in chosen]
+        )
         found[table] = cells[np.argsort(keys, kind="stable")]
     return found

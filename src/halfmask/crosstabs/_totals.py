@@ -58,7 +58,7 @@ class CellSums:
             codes=self.codes[cells],
             sums=self.sums[cells],
             keys=self.keys[cells],
-            lists=Lists(*(each[cells] for each in self.lists)),
+            lists=_taken(self.lists, cells),
         )
 
 
@@ -75,8 +75,21 @@ def joined_lists(lists: Lists, into: NDArray[np.int64], n: int) -> Lists:
     """Return lists of n cells that hold the largest of others; no owner is in two of these."""
     made = empty_lists(n)
     cells = np.repeat(into, LARGEST)
-    keep_largest(cells, *(each.ravel() for each in lists), made)
+    keep_largest(cells, lists.sizes.ravel(), lists.weights.ravel(), lists.owners.ravel(), made)
     return made
+
+
+def concatenated(lists: Sequence[Lists]) -> Lists:
+    """Return the lists of all cells, one after the other."""
+    return Lists(
+        np.concatenate([each.sizes for each in lists]),
+        np.concatenate([each.weights for each in lists]),
+        np.concatenate([each.owners for each in lists]),
+    )
+
+
+def _taken(lists: Lists, cells: NDArray[np.int64]) -> Lists:
+    return Lists(lists.sizes[cells], lists.weights[cells], lists.owners[cells])
 
 
 def group_codes(
@@ -168,7 +181,7 @@ def _step(
 
 def _stepped(tally: CellSums, step: csr_array, codes: NDArray[np.int32]) -> CellSums:
     cells = np.repeat(np.arange(step.shape[0]), np.diff(step.indptr))
-    lists = Lists(*(each[step.indices] for each in tally.lists))
+    lists = _taken(tally.lists, step.indices)
     return CellSums(
         codes=codes,
         sums=step @ tally.sums,
@@ -192,7 +205,7 @@ def _add(found: CellSums, covers: csr_array, owners: Owners) -> None:
     add_owners(
         owners.starts,
         owners.numbers,
-        tuple(np.ascontiguousarray(each) for each in owners[2:]),
+        (owners.cells, owners.plain, owners.weighted, owners.heavy),
         (covers.indptr.astype(np.int64), covers.indices.astype(np.int64)),
         room,
         (count, absolute, found.lists),

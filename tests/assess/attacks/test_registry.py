@@ -12,6 +12,7 @@ from halfmask._errors import ParameterError
 from halfmask.assess.attacks import (
     ATTACKS,
     Attack,
+    CrosstabTarget,
     EncodingTarget,
     EventsTarget,
     HashingTarget,
@@ -20,6 +21,7 @@ from halfmask.assess.attacks import (
     TrainerTarget,
     attributes,
     classes,
+    crosstabs,
     encodings,
     events,
     hashing,
@@ -29,7 +31,10 @@ from halfmask.assess.attacks import (
 )
 from halfmask.assess.attacks._battery import find_attack
 
-TARGETS = (ModelTarget, TableTarget, EncodingTarget, HashingTarget, TrainerTarget, EventsTarget)
+TARGETS = (
+    *(ModelTarget, TableTarget, EncodingTarget, HashingTarget, TrainerTarget, EventsTarget),
+    CrosstabTarget,
+)
 FAMILIES = {
     "membership": membership,
     "attributes": attributes,
@@ -39,6 +44,7 @@ FAMILIES = {
     "encodings": encodings,
     "hashing": hashing,
     "events": events,
+    "crosstabs": crosstabs,
 }
 
 

@@ -5,7 +5,7 @@ Start with :func:`attack`: it runs a battery on what is protected and on what is
 and a verdict that is INVALID, never a pass, without a positive control or with too few trials.
 
 - :class:`ModelTarget`, :class:`TableTarget`, :class:`EncodingTarget`, :class:`HashingTarget`,
-  :class:`TrainerTarget`, :class:`EventsTarget`: what is attacked;
+  :class:`TrainerTarget`, :class:`EventsTarget`, :class:`CrosstabTarget`: what is attacked;
 - :class:`Shuffled`, :func:`attack_shuffled`: a release whose rows are in an unknown order;
 - :func:`explain_verdicts`: what the verdicts of findings mean;
 - :class:`Attack`: what an attack is; ``ATTACKS`` lists those that there are.
@@ -16,6 +16,7 @@ from __future__ import annotations
 from halfmask.assess.attacks._arms import Arm, Certain, Combined, Resampled, SuccessCount
 from halfmask.assess.attacks._attack import EVERYONE, Attack, Outcome
 from halfmask.assess.attacks._battery import ATTACKS, attack
+from halfmask.assess.attacks._crosstab_target import CrosstabTarget
 from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._finding import Finding, explain_verdicts
@@ -33,6 +34,7 @@ __all__ = [
     "AttackReport",
     "Certain",
     "Combined",
+    "CrosstabTarget",
     "EncodingTarget",
     "EventsTarget",
     "Finding",

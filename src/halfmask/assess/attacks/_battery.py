@@ -14,6 +14,7 @@ from halfmask._validation import fraction, integer_at_least, number_between
 from halfmask.assess.attacks import (
     attributes,
     classes,
+    crosstabs,
     encodings,
     events,
     hashing,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halfmask._progress import Progress
+    from halfmask.assess.attacks._crosstab_target import CrosstabTarget
     from halfmask.assess.attacks._encoding_target import EncodingTarget
     from halfmask.assess.attacks._events_target import EventsTarget
     from halfmask.assess.attacks._hashing_target import HashingTarget
@@ -45,14 +47,23 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._trainer_target import TrainerTarget
 
     Target: TypeAlias = (
-        ModelTarget | TableTarget | EncodingTarget | HashingTarget | TrainerTarget | EventsTarget
+        ModelTarget
+        | TableTarget
+        | EncodingTarget
+        | HashingTarget
+        | TrainerTarget
+        | EventsTarget
+        | CrosstabTarget
     )
 
 
 #: Every attack by its name, in the order in which a battery runs them.
 ATTACKS: dict[str, type[Attack]] = {
     each.name: each
-    for family in (membership, attributes, structure, tables, classes, encodings, hashing, events)
+    for family in (
+        *(membership, attributes, structure, tables, classes),
+        *(encodings, hashing, events, crosstabs),
+    )
     for each in family.ATTACKS
 }
 
@@ -337,7 +348,8 @@ def _no_target(given: object) -> ParameterError:
         "The 'target' parameter of attack must be a target. "
         f"Got a value of type {type(given).__name__}.",
         hint="Wrap a model in ModelTarget(...), a released table in TableTarget(...), an encoding "
-        "in EncodingTarget(...), events in EventsTarget(...).",
+        "in EncodingTarget(...), events in EventsTarget(...), tables of counts in "
+        "CrosstabTarget(...).",
     )
 
 

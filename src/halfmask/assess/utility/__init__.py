@@ -9,8 +9,8 @@ other measures that methods are compared with. `numeric_distribution` and
 the release and tests on raw rows. Of tables that were masked row by row: :func:`numeric_change`
 (IL1s, means, deviations) and :func:`categorical_change`, :func:`correlation_change`,
 :func:`covariance_change`, :func:`cramers_v_change`, :func:`propensity_mse` and
-:func:`interval_overlap`. All are pure functions of arrays, and each result explains itself
-in a sentence.
+:func:`interval_overlap`. :func:`crosstab_utility` is about tables of counts and sums. All are pure
+functions of arrays, and each result explains itself in a sentence.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ from halfmask.assess.utility._class_measures import (
     generalization_height,
     non_uniform_entropy,
     squared_error,
+)
+from halfmask.assess.utility._crosstab_models import (
+    CrosstabUtility,
+    IndependenceTest,
+    crosstab_utility,
 )
 from halfmask.assess.utility._distributions import Distribution
 from halfmask.assess.utility._distributions import (
@@ -72,8 +77,10 @@ __all__ = [
     "ColumnExtents",
     "ColumnLoss",
     "ColumnRise",
+    "CrosstabUtility",
     "Distribution",
     "GeneralizationHeight",
+    "IndependenceTest",
     "InformationLoss",
     "IntervalOverlap",
     "LabelledRows",
@@ -90,6 +97,7 @@ __all__ = [
     "correlation_change",
     "covariance_change",
     "cramers_v_change",
+    "crosstab_utility",
     "generalization_height",
     "information_loss",
     "interval_overlap",

@@ -1,0 +1,148 @@
+"""RecordInference: a category of single records, by the counts that a few tables publish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError
+from halfmask.assess.attacks._arms import SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack, Found, given, required
+from halfmask.assess.attacks._crosstab_target import CrosstabTarget
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from halfmask.assess._arrays import Bools, Floats, Ints
+
+#: Combinations of codes at the bottom that are solved for.
+_MOST = 1_000_000
+_SURE = 0.999
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordInference(
+    DeclaredAttack,
+    name="crosstabs/record-inference",
+    target=CrosstabTarget,
+    needs=(given("records", "records"), given("holdout", "held-out records")),
+):
+    """Infer a category of records with known other codes, from published counts.
+
+    Parameters
+    ----------
+    n_targets
+        How many records are drawn at most, of those in the tables and of those held out.
+    n_steps
+        How often counts are fitted to the published ones.
+
+    Notes
+    -----
+    After Mao, Stevanoski and de Montjoye, "DeSIA: attribute inference attacks against limited fixed
+    aggregate statistics" (2025), by one fit: inner counts from 0 that meet all published cells,
+    found by the Richardson-Lucy iteration from equal counts, so that they have about the greatest
+    entropy. A record is guessed by the largest count among those with its known codes. Measures:
+    *categories guessed*; *categories inferred for certain*, where only one is left. Control:
+    held-out records. Baseline: the most frequent category.
+    """
+
+    n_targets: int = field(default=2000, metadata={"ge": 1})
+    n_steps: int = field(default=500, metadata={"ge": 1})
+
+    def _measure(self, target: CrosstabTarget, random_state: int) -> Found:
+        rng = np.random.default_rng(random_state)
+        dimensions = target.cells.dimensions
+        shape = tuple(len(each.leaves) for each in dimensions)
+        if prod(shape) > _MOST:
+            raise DataError(f"The tables have {prod(shape):,} inner cells, at most {_MOST:,} fit.")
+        axis = [each.name for each in dimensions].index(target.secret)
+        fitted = np.moveaxis(_fit(target, shape, self.n_steps).reshape(shape), axis, -1)
+        usual = fitted.reshape(-1, shape[axis]).sum(axis=0)
+        arms = []
+        for frame, what in ((target.records, "records"), (target.holdout, "held-out records")):
+            codes = _places(required(frame, what), target)
+            codes = codes[rng.permutation(len(codes))[: self.n_targets]]
+            true = codes[:, axis]
+            counts = fitted[tuple(np.delete(codes, axis, axis=1).T)]
+            arms.append((true, counts))
+        (true, counts), (other, counts_of_others) = arms
+        guessed, by_majority = _guess(counts, usual), np.full(len(true), usual.argmax())
+        alone, alone_others = _is_alone(counts), _is_alone(counts_of_others)
+        return (
+            self._make_outcome(
+                "categories guessed",
+                _share(guessed == true),
+                _share(_guess(counts_of_others, usual) == other),
+                baseline=_share(by_majority == true),
+                needed=(200, "records"),
+            ),
+            self._make_outcome(
+                "categories inferred for certain",
+                _share(alone & (guessed == true)),
+                _share(alone_others & (_guess(counts_of_others, usual) == other)),
+                needed=(200, "records"),
+            ),
+        )
+
+
+def _share(right: Bools) -> SuccessCount:
+    return SuccessCount(int(right.sum()), len(right))
+
+
+def _guess(counts: Floats, usual: Floats) -> Ints:
+    """Return the category of the largest count; of equal ones the more frequent."""
+    return np.asarray((counts + 1e-9 * usual / max(1.0, float(usual.sum()))).argmax(axis=1))
+
+
+def _is_alone(counts: Floats) -> Bools:
+    total = counts.sum(axis=1)
+    return np.asarray((total > 0.5) & (counts.max(axis=1) >= _SURE * total))
+
+
+def _places(frame: pl.DataFrame, target: CrosstabTarget) -> Ints:
+    """Return the places of records' codes among those at the bottom; other records are left out."""
+    columns = []
+    for each in target.cells.dimensions:
+        texts = frame[each.name].cast(pl.String)
+        known = pl.Series(each.leaves, dtype=pl.String)
+        numbers = pl.Series(np.arange(len(known)))
+        columns.append(texts.replace_strict(known, numbers, default=None, return_dtype=pl.Int64))
+    placed = pl.DataFrame({str(at): each for at, each in enumerate(columns)}).drop_nulls()
+    return placed.to_numpy().astype(np.int64)
+
+
+def _system(target: CrosstabTarget, cells: Ints, shape: tuple[int, ...]) -> csr_array:
+    """Return which inner cells each published cell adds up."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 # scipy loads late
+
+    covered = []
+    for each in target.cells.dimensions:
+        place = {leaf: at for at, leaf in enumerate(each.leaves)}
+        covered.append([sorted(place[it] for it in each.covers[code]) for code in each.codes])
+    found = [
+        np.ravel_multi_index(
+            np.ix_(*[of[code] for of, code in zip(covered, codes, strict=True)]), shape
+        ).ravel()
+        for codes in target.cells.codes[cells].tolist()
+    ]
+    starts = np.cumsum([0, *map(len, found)])
+    columns = np.concatenate(found)
+    return csr_array((np.ones(len(columns)), columns, starts), shape=(len(cells), prod(shape)))
+
+
+def _fit(target: CrosstabTarget, shape: tuple[int, ...], n_steps: int) -> Floats:
+    """Return inner counts that meet the published ones."""
+    cells = np.flatnonzero(np.isfinite(target.known))
+    system = _system(target, cells, shape)
+    published = np.maximum(target.known[cells], 0.0)
+    turned, times = system.T.tocsr(), system.sum(axis=0)
+    counts = np.full(prod(shape), max(1.0, float(published.max())) / prod(shape))
+    for _ in range(n_steps):
+        fitted = system @ counts
+        ratio = np.divide(published, fitted, out=np.zeros_like(fitted), where=fitted > 0)
+        counts = counts * np.divide(turned @ ratio, times, out=np.ones_like(times), where=times > 0)
+    return counts

@@ -19,6 +19,8 @@ from halfmask.release.page import ChapterBlock, StyledCell, percent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from halfmask.crosstabs._pattern import Published
     from halfmask.crosstabs._protections import Protection
     from halfmask.crosstabs._released import ReleasedTable
@@ -254,6 +256,6 @@ def _changed(published: Published) -> Iterator[AnyBlock]:
     yield TableBlock("Distance of published values from the true ones", (), rows)
 
 
-def _relative(away: np.ndarray, true: np.ndarray) -> str:
+def _relative(away: NDArray[np.float64], true: NDArray[np.float64]) -> str:
     mean = float(np.abs(true).mean()) if len(true) else 0.0
     return percent(float(away.mean()) / mean) if mean else "0%"

@@ -19,6 +19,8 @@ from halfmask.release.page import ChapterBlock, StyledCell, percent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from halfmask.crosstabs._pattern import Published
     from halfmask.crosstabs._protections import Protection
     from halfmask.crosstabs._released import ReleasedTable
@@ -144,10 +146,22 @@ def interval_text(lower: float, upper: float) -> str:
     >>> interval_text(3.0, 6.0), interval_text(0.0, float("inf"))
     ('3 to 6', '0 or more')
     """
-    low, high = (number_text(float(f"{each:.6g}")) for each in (lower, upper))
+    low, high = number_text(_outwards(lower, -1)), number_text(_outwards(upper, 1))
     if math.isinf(lower):
         return "any" if math.isinf(upper) else f"{high} or less"
     return f"{low} or more" if math.isinf(upper) else f"{low} to {high}"
+
+
+def _outwards(end: float, sign: int) -> float:
+    """Return an end of an interval in six digits; the interval gets no narrower by it."""
+    if end == 0 or math.isinf(end):
+        return end + 0.0
+    step = 10.0 ** (math.floor(math.log10(abs(end))) - 5)
+    noise = 1e-3  # of linear programs
+    steps = end / step
+    return float(
+        f"{(math.ceil(steps - noise) if sign > 0 else math.floor(steps + noise)) * step:.6g}"
+    )
 
 
 def owner_page(tables: Sequence[ReleasedTable], protection: Protection) -> str:
@@ -242,6 +256,6 @@ def _changed(published: Published) -> Iterator[AnyBlock]:
     yield TableBlock("Distance of published values from the true ones", (), rows)
 
 
-def _relative(away: np.ndarray, true: np.ndarray) -> str:
+def _relative(away: NDArray[np.float64], true: NDArray[np.float64]) -> str:
     mean = float(np.abs(true).mean()) if len(true) else 0.0
     return percent(float(away.mean()) / mean) if mean else "0%"

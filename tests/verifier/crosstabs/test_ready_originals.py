@@ -114,7 +114,7 @@ def test_lone_contributors(tmp_path):
     found = halfmask.verify(
         made(tmp_path / "a", rules=rules, sensitive=2), originals=frame(INNER, alone)
     )
-    assert found.claims[2].found["unmet"] > 0
+    assert found.claims[2].found["unmet"] != 0
     folder = made(tmp_path / "b", rules=rules, sensitive=2, singletons="off")
     assert halfmask.verify(folder, originals=frame(INNER, alone)).claims[2].holds
 

@@ -68,10 +68,10 @@ def eliminate(
     rng = np.random.default_rng(0)  # the same pattern in every run
     for last in (False, True):
         hide_partners(system, hidden, may, price, order)
-        while _hide_breakers(system, hidden, may, price, order, rng):
+        while _hide_breakers(system, hidden, may, price, rng):
             hide_partners(system, hidden, may, price, order)
         if not last:
-            _publish_spare(system, hidden, ~given & may, price, order, rng)
+            _publish_spare(system, hidden, ~given & may, price, rng)
     return hidden[label] & ~knowledge.must_stay
 
 
@@ -148,7 +148,6 @@ def _system(
 def _moves(
     system: System,
     hidden: NDArray[np.bool_],
-    order: NDArray[np.int64],
     n_vectors: int,
     rng: np.random.Generator,
 ) -> tuple[Echelon, NDArray[np.int64]]:
@@ -172,14 +171,16 @@ def _hide_breakers(
     hidden: NDArray[np.bool_],
     may: NDArray[np.bool_],
     price: NDArray[np.float64],
-    order: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> bool:
     """Hide cells that break combinations of equations that tell a sensitive cell; say if any."""
-    from halfmask.kernels.suppression.elimination import combine  # noqa: PLC0415 # compiles
+    from halfmask.kernels.suppression.elimination import (  # noqa: PLC0415 # compiles
+        PRIME,
+        combine,
+    )
     from halfmask.kernels.suppression.partners import hide_breakers  # noqa: PLC0415
 
-    form, moves = _moves(system, hidden, order, _FEW, rng)
+    form, moves = _moves(system, hidden, _FEW, rng)
     told = _told(system, hidden, moves)
     if not told:
         return False
@@ -188,14 +189,14 @@ def _hide_breakers(
     by_cell = _by_cell(system)
     for number in range(len(useful)):
         wanted = np.zeros(len(hidden), dtype=np.int64)
-        for cell, other, ratio in told[number::_GROUPS]:
+        for cell, other, ratio in told[number :: len(useful)]:
             group[cell] = number
-            times = int(rng.integers(1, 2**31 - 1))
-            wanted[cell] = (wanted[cell] + times) % (2**31 - 1)
+            times = int(rng.integers(1, PRIME))
+            wanted[cell] = (wanted[cell] + times) % PRIME
             if other >= 0:
-                wanted[other] = (wanted[other] - times * ratio) % (2**31 - 1)
-        times = combine(form, wanted, len(order))
-        useful[number] = ((by_cell @ times) % (2**31 - 1) != 0) & may & ~hidden
+                wanted[other] = (wanted[other] - times * ratio) % PRIME
+        times = combine(form, wanted, len(system.starts) - 1)
+        useful[number] = ((by_cell @ times) % PRIME != 0) & may & ~hidden
     return bool(hide_breakers(system, hidden, useful, price, group))
 
 
@@ -212,24 +213,25 @@ def _told(
 
     The other cell is -1 where everybody can.
     """
+    from halfmask.kernels.suppression.elimination import PRIME  # noqa: PLC0415 # compiles
+
     own = np.flatnonzero(system.sensitive & hidden)
     fixed = (moves[own] == 0).all(axis=1)
     told = [(int(cell), -1, 0) for cell in own[fixed]]
     alone = system.alone[own] & ~fixed
     if not alone.any():
         return told
-    prime = 2**31 - 1
     ratios: dict[int, list[int]] = {}
-    inverse = {int(cell): pow(int(moves[cell, 0]), -1, prime) for cell in own[~fixed]}
-    for cell in inverse:
-        ratios.setdefault(int(moves[cell, 1]) * inverse[cell] % prime, []).append(cell)
+    inverse = {int(cell): pow(int(moves[cell, 0]), -1, PRIME) for cell in own[~fixed]}
+    for cell, inverted in inverse.items():
+        ratios.setdefault(int(moves[cell, 1]) * inverted % PRIME, []).append(cell)
     for same in ratios.values():
         known = [cell for cell in same if system.alone[cell]]
         if len(same) > 1 and known:
             for cell in same:
                 other = known[0] if cell != known[0] else known[-1]
                 if other != cell:
-                    told.append((cell, other, int(moves[cell, 0]) * inverse[other] % prime))
+                    told.append((cell, other, int(moves[cell, 0]) * inverse[other] % PRIME))
     return told
 
 
@@ -238,7 +240,6 @@ def _publish_spare(
     hidden: NDArray[np.bool_],
     may: NDArray[np.bool_],
     price: NDArray[np.float64],
-    order: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> None:
     """Publish cells that were hidden in vain, the dearest first."""
@@ -252,7 +253,7 @@ def _publish_spare(
         publish_spare(
             system,
             hidden,
-            _moves(system, hidden, order, _MANY, rng)[1],
+            _moves(system, hidden, _MANY, rng)[1],
             _groups(system, hidden),
             dearest,
             pending,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask._progress import Progress
-    from halfmask.crosstabs._program import Deviations
+    from halfmask.crosstabs._program import Deviations, Programs
     from halfmask.crosstabs._witnesses import Witnesses
 
 #: How often a search for cells is repeated at prices that make each cell cost what it costs.
@@ -29,7 +29,7 @@ _HIDDEN: Final = 1e-3
 
 
 def grow(
-    program: Deviations,
+    programs: Programs,
     witnesses: Witnesses,
     cost: NDArray[np.float64],
     hidden: NDArray[np.bool_],
@@ -47,10 +47,12 @@ def grow(
         if witnesses.proof[entry] >= 0:
             continue
         progress("Hide cells", done / len(order))
-        found = _cheapest(program, witnesses, entry, cost, hidden)
-        if found is not None:
-            hidden[found[0]] = True
-            witnesses.add(*found)
+        for program in programs.around(int(needs.cell[entry]), cost, hidden):
+            found = _cheapest(program, witnesses, entry, cost, hidden)
+            if found is not None:
+                hidden[found[0]] = True
+                witnesses.add(*found)
+                break
     return hidden
 
 

@@ -46,19 +46,10 @@ _MOST_CELLS: Final = 5_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableNoise:
-    """The noise that the finest cells of one table got; none of it depends on the data.
-
-    Attributes
-    ----------
-    table
-        The name of the table.
-    cells
-        How many cells got noise: the combinations of codes that aren't sums.
-    mechanism
-        The noise of each.
-    """
+    """The noise that the finest cells of one table got; none of it depends on the data."""
 
     table: str
+    #: Combinations of codes that aren't sums: each got noise.
     cells: int
     mechanism: LaplaceMechanism
 
@@ -78,22 +69,12 @@ class TableNoise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateCells:
-    """Counts with noise, and what it costs.
+    """Counts with noise, and what it costs; no true count is in it."""
 
-    Attributes
-    ----------
-    published
-        All cells of the declared codes; they hold the published counts, and no true one.
-    noise
-        That of each table.
-    epsilon
-        What all tables cost together.
-    unit
-        Whose presence is protected.
-    """
-
+    #: All cells of the declared codes.
     published: Published
     noise: tuple[TableNoise, ...]
+    #: Of all tables together.
     epsilon: float
     unit: PrivacyUnit
 
@@ -133,7 +114,7 @@ def unit_of(policy: TablesPolicy) -> PrivacyUnit:
     if policy.owner is None:
         if settings.person_rows > 1:
             raise PolicyError(
-                "has person_rows and no owner.",
+                "The policy has person_rows and no owner.",
                 hint="Name the column of persons by the key owner, or leave person_rows out: "
                 "without an owner each row is a person.",
             )
@@ -145,7 +126,7 @@ def check_declared(policy: TablesPolicy) -> None:
     """Raise unless the policy declares the codes of each dimension: the data must not say them."""
     if policy.ready is not None:
         raise PolicyError(
-            "has [ready], and counts under differential privacy.",
+            "The policy has [ready], and counts under differential privacy.",
             hint="Give the rows: in cells nobody sees how many of them one person has.",
         )
     names = dict.fromkeys(name for each in policy.tables for name in each.dimensions)
@@ -157,13 +138,13 @@ def check_declared(policy: TablesPolicy) -> None:
     ]
     if bare:
         raise PolicyError(
-            f"declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: read off the "
-            "data, they would show who is there.",
+            f"The policy declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: "
+            "read off the data, they would show who is there.",
             hint=f'Write [dimensions.{bare[0]}] with codes = ["...", "..."], or a hierarchy file.',
         )
     if policy.weight is not None:
         raise PolicyError(
-            "has a weight, and counts under differential privacy.",
+            "The policy has a weight, and counts under differential privacy.",
             hint="Leave the weight out: one person's weight can change a count by any amount.",
         )
 
@@ -224,42 +205,14 @@ def private_counts(
 ) -> PrivateCells:
     """Add noise to the finest cells of each table, and make all sums agree.
 
-    Parameters
-    ----------
-    cells
-        Counts of the rows of `rows_that_count`; a combination that has no cell has nobody in it.
-        Their dimensions are declared.
-    settings
-        Epsilon, divided equally among the tables.
-    unit
-        Whose presence is protected.
-    crossed
-        The dimensions of each table, by its name.
-    book
-        Called with what the noise costs before it is drawn, to charge a ledger; it may refuse.
+    ``cells`` counts `rows_that_count`; where it has no cell, nobody is. ``book`` is called with
+    what the noise costs before it is drawn, and may refuse. All later steps see noisy counts alone,
+    so they cost nothing:
 
-    Returns
-    -------
-    PrivateCells
-        Whole numbers from 0; every equation holds, in and between tables.
-
-    Raises
-    ------
-    ParameterError
-        If there are too many combinations of codes.
-    PolicyError
-        If tables overlap so that no whole numbers may add up.
-
-    Notes
-    -----
-    Laplace noise on the histogram of each table, with L1 sensitivity ``unit.max_rows``. Then, from
-    the noisy counts alone, so that it costs nothing:
-
-    1. Least squares make shared totals of tables agree; all noise has one scale, so that this is
-       the best linear estimate (Hay et al., "Boosting the accuracy of differentially private
-       histograms through consistency", VLDB 2010).
-    2. The counts from 0 with this grand total that fit all cells best, each weighted by the
-       inverse of the number of cells that it sums: cells that would be negative raise no total.
+    1. Least squares make shared totals of tables agree: all noise has one scale (Hay et al., VLDB
+       2010).
+    2. The counts from 0 with this grand total that fit all cells best, each weighted by the inverse
+       of the number of cells that it sums: cells that would be negative raise no total.
     3. Whole numbers next to these: first what tables share, then the tables, by largest remainders
        and network flows.
     """

@@ -210,6 +210,9 @@ def _summarize(plan: _Plan, number: int, frame: pl.DataFrame) -> _Found:
         code = frame[columns[-1]]
         if missing is None:
             faults["missing", code.name] += code.null_count()
+        for name in columns:
+            if frame.schema[name] == pl.String:
+                faults["empty", name] += int((frame[name] == "").sum())
         for name in columns[:-1]:
             faults["missing", name] += int((frame[name].is_null() & code.is_not_null()).sum())
     paths = tuple(
@@ -233,7 +236,7 @@ def _summarize(plan: _Plan, number: int, frame: pl.DataFrame) -> _Found:
     return _Found(faults=faults, paths=paths, blocks=blocks)
 
 
-def _coded(series: pl.Series, missing: str | None) -> tuple[NDArray[np.int64], pl.Series]:
+def _coded(series: pl.Series, missing: str | None) -> tuple[NDArray[np.int32], pl.Series]:
     """Return a number for the code of each row, and the texts that these numbers stand for."""
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
@@ -241,10 +244,10 @@ def _coded(series: pl.Series, missing: str | None) -> tuple[NDArray[np.int64], p
         series = leaf_text(series).fill_null(missing)
     different = series.drop_nulls().unique()
     if series.dtype == pl.String:
-        numbers = series.cast(pl.Enum(different)).to_physical().cast(pl.Int64)
+        numbers = series.cast(pl.Enum(different)).to_physical().cast(pl.Int32)
     else:
         numbers = series.replace_strict(
-            different, np.arange(len(different)), default=None, return_dtype=pl.Int64
+            different, np.arange(len(different)), default=None, return_dtype=pl.Int32
         )
     texts = leaf_text(different).alias("").append(pl.Series([None], dtype=pl.String))
     return numbers.fill_null(len(different)).to_numpy(), texts
@@ -266,6 +269,8 @@ def _paths(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> NDArray[np.float64]:
     """Return numbers, and count those that can't be summed."""
     found = series.cast(pl.Float64)
+    if series.dtype.is_integer():
+        faults["large", series.name] += int((found.abs() >= 2.0**53).sum())
     faults["missing", series.name] += found.null_count()
     faults["infinite", series.name] += int(found.is_infinite().sum())
     below = found <= 0 if sign == "weight" else found < 0
@@ -281,7 +286,7 @@ def _key_parts(keys: pl.Series) -> NDArray[np.float64]:
 
 
 def _block(
-    coded: Sequence[tuple[NDArray[np.int64], pl.Series]],
+    coded: Sequence[tuple[NDArray[np.int32], pl.Series]],
     rows: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
     values: Sequence[NDArray[np.float64]],
@@ -290,7 +295,7 @@ def _block(
 ) -> _Block:
     """Summarize rows by their codes in some dimensions."""
     first, cells = _grouped(
-        [np.zeros(len(rows), dtype=np.int64), *(numbers for numbers, _ in coded)],
+        [np.zeros(len(rows), dtype=np.int32), *(numbers for numbers, _ in coded)],
         [1, *(len(texts) for _, texts in coded)],
     )
     n = len(first)
@@ -327,13 +332,13 @@ def _block(
 
 
 def _grouped(
-    numbers: Sequence[NDArray[np.int64]], sizes: Sequence[int]
+    numbers: Sequence[NDArray[np.int32]], sizes: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first row of each combination, and the combination of each row."""
     n = len(numbers[0])
     if prod(sizes) > max(1 << 16, 4 * n):
         return group_codes(np.column_stack(numbers), sizes)
-    keys = numbers[0]
+    keys = numbers[0].astype(np.int64)
     for each, size in zip(numbers[1:], sizes[1:], strict=True):
         keys = keys * size + each
     first = np.full(prod(sizes), n, dtype=np.int64)
@@ -438,6 +443,11 @@ _FAULTS: Final = {
     "missing": (
         "missing cells",
         "Fill them, or leave these rows out. In a dimension, missing names a code for them.",
+    ),
+    "empty": ("codes that are an empty text", "Give them a name, or make them missing cells."),
+    "large": (
+        "whole numbers of 2^53 or more",
+        "Their sums would not be exact: divide them, as by thousands.",
     ),
     "infinite": ("infinite numbers", "A sum needs finite numbers."),
     "negative": (

@@ -25,7 +25,7 @@ SQUARE = {*INNER}
 
 def people(**more):
     places = [place for place, n in (INNER | more).items() for _ in range(n)]
-    return pl.DataFrame({"row": [a for a, _ in places], "column": [b for _, b in places]})
+    return pl.DataFrame(places, schema=["row", "column"], orient="row")
 
 
 def table(hidden=(), **changes):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CrosstabTarget(TakenInputs):
-    """Tables as they are published, their true cells, and records that are inferred from them.
+    """Published tables, their true cells, and records to infer from them.
 
     Make one by `CrosstabTarget.of_release`. `unprotected` returns the positive control.
 

@@ -127,6 +127,8 @@ def _check_names(details: TablesDetails, manifest: Manifest) -> None:
     used = {name for each in details.tables for name in each.dimensions}
     if used != {*dimensions}:
         raise VerificationError("The dimensions aren't those of the tables.")
+    if any(each.negative and each.measure is None for each in details.tables):
+        raise VerificationError("A table of counts can't have values below 0.")
     for each in details.tables:
         own = [*each.dimensions, VALUE, *each.derived, STATE]
         if len({*own}) < len(own):

@@ -29,7 +29,7 @@ class Contributors:
     Attributes
     ----------
     rows
-        Rows of microdata in the cell, not weighted; shape (n,).
+        Rows of microdata in the cell, not weighted; -1 where a ready table doesn't say; shape (n,).
     count
         Contributors: distinct owners where an owner column is named, rows otherwise; shape (n,).
     largest

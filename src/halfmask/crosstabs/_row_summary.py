@@ -283,6 +283,7 @@ def _merge_cells(left: InnerCells, right: InnerCells) -> InnerCells:
     )
     sums = np.concatenate([left.sums, right.sums])
     keys = np.concatenate([left.keys, right.keys])
+    added = (np.bincount(into, keys, minlength=n) % 1.0).astype(np.float64)
     later = into[left.codes.height :]
     parts = (
         *(_moved(each, into) for each in left.parts),
@@ -291,7 +292,7 @@ def _merge_cells(left: InnerCells, right: InnerCells) -> InnerCells:
     return InnerCells(
         codes=groups.select(codes.columns),
         sums=np.column_stack([np.bincount(into, each, minlength=n) for each in sums.T]),
-        keys=np.bincount(into, keys, minlength=n) % 1.0,
+        keys=added,
         lists=tuple(
             joined_lists(concatenated([one, two]), into, n)
             for one, two in zip(left.lists, right.lists, strict=True)

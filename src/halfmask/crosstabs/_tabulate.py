@@ -377,8 +377,6 @@ def cells_of_tables(
     for table, chosen in crossed.items():
         others = [at for at in range(len(dimensions)) if at not in chosen]
         cells = np.flatnonzero(at_total[:, others].all(axis=1))
-        keys = row_keys(
-            codes[np.ix_(cells, list(chosen))], [len(dimensions[at].codes) for at in chosen]
-        )
+        keys = row_keys(codes[cells][:, list(chosen)], [len(dimensions[at].codes) for at in chosen])
         found[table] = cells[np.argsort(keys, kind="stable")]
     return found

@@ -178,7 +178,7 @@ def _apply(cells: Cells, rule: Rule, *, where: NDArray[np.bool_], weights: str |
     else:
         excess = _see_shares(cells, rule, where, weights).excess(cast("Concentration", rule))
         found, below, above = where & (excess > 0), excess, excess
-    if (absolute_sums(cells) <= cells.value * (1 + 1e-9)).all():  # all know that no cell is below 0
+    if is_nonnegative(cells):
         below = np.minimum(below, cells.value)
     return found, below, above
 
@@ -292,6 +292,11 @@ def absolute_sums(cells: Cells) -> NDArray[np.float64]:
         return value
     known = cells.contributors.absolute
     return np.where(np.isnan(known), value, known)
+
+
+def is_nonnegative(cells: Cells) -> bool:
+    """Whether no contribution is negative: everybody knows then that no cell is below 0."""
+    return bool((absolute_sums(cells) <= cells.value * (1 + 1e-9)).all())
 
 
 def _least(cells: Cells) -> float:

@@ -266,6 +266,14 @@ def test_json_is_one_object_with_counts(desk, run):
     assert {"true-values", "hidden-intervals", "protected-cells"} <= models
 
 
+def test_counts_are_rounded_with_one_option(desk, run):
+    answer = run(*firms(desk)[:-2], "-o", desk.out, "--method", "rounding", "--base", 5)
+
+    assert answer.status == 0, answer.err
+    lines = (desk.out / "data" / "counts.csv").read_text().splitlines()[1:]
+    assert all(int(line.split(",")[2]) % 5 == 0 for line in lines)
+
+
 def test_suppression_needs_a_rule(desk, run):
     answer = run(*firms(desk), "--sum", "turnover")
 

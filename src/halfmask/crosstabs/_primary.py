@@ -273,7 +273,8 @@ def _numbers(cells: Cells, of: str, where: NDArray[np.bool_]) -> NDArray[np.floa
     if who is None:
         known = np.full(cells.n, np.nan)
     else:
-        known = who.count if of == "contributors" else who.rows.astype(np.float64)
+        rows = np.where(who.rows < 0, np.nan, who.rows)  # of a ready table nobody may know them
+        known = who.count if of == "contributors" else rows
     number = np.where(np.isnan(known) & (cells.is_count | (cells.value == 0)), cells.value, known)
     if (unknown := np.isnan(number) & where).any():
         raise DataError(

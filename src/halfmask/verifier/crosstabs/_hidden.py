@@ -11,8 +11,7 @@ import numpy as np
 
 from halfmask._errors import VerificationError
 from halfmask.claims import read_manifest
-from halfmask.claims._details import At, read
-from halfmask.claims.crosstab_manifest import HIDDEN_INTERVALS, PROTECTED_CELLS, StatedRule
+from halfmask.claims.crosstab_manifest import HIDDEN_INTERVALS, PROTECTED_CELLS, rules_of
 from halfmask.claims.manifest import manifest_path
 from halfmask.verifier._found_files import hashed
 from halfmask.verifier.checks import ClaimCount
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from halfmask.claims import Claim
+    from halfmask.claims.crosstab_manifest import StatedRule
     from halfmask.verifier.checks import ReleasedFiles
     from halfmask.verifier.crosstabs._sensitive import Needs
     from halfmask.verifier.crosstabs._system import Bools, Floats, Ints
@@ -95,8 +95,7 @@ def check_protected(claim: Claim, files: ReleasedFiles) -> ClaimCount:
 
 
 def _count_protected(claim: Claim, opened: Opened, earlier: Sequence[Earlier]) -> ClaimCount:
-    place = At(claim.about.get("rules"), "the claim: rules")
-    rules = place.each(lambda it: read(StatedRule, it))
+    rules = rules_of(claim)
     singletons, sums = claim.parameters["singletons"], claim.parameters["hidden_sums"]
     if singletons not in {"exact", "full", "off"} or sums not in {"on", "off"} or not rules:
         raise VerificationError("The claim states no rules, or what they are for.")

@@ -266,6 +266,28 @@ def test_json_is_one_object_with_counts(desk, run):
     assert {"true-values", "hidden-intervals", "protected-cells"} <= models
 
 
+def test_counts_are_rounded_with_one_option(desk, run):
+    answer = run(*firms(desk)[:-2], "-o", desk.out, "--method", "rounding", "--base", 5)
+
+    assert answer.status == 0, answer.err
+    lines = (desk.out / "data" / "counts.csv").read_text().splitlines()[1:]
+    assert all(int(line.split(",")[2]) % 5 == 0 for line in lines)
+
+
+def test_private_counts_have_declared_codes_and_no_owners_page(desk, run):
+    words = firms(desk)
+    private = ["--method", "differential-privacy", "--epsilon", 1]
+    assert run(*words, *private).status == 1, "codes of the data would tell who is there"
+    codes = ["--codes", "region=north,south"]
+    codes += ["--codes", "sector=CANARY-farms,CANARY-mines,NA,CANARY-shops,CANARY-rare"]
+
+    answer = run(*words, *private, *codes, "--json")
+
+    assert answer.status == 0, answer.out
+    assert "owners_page" not in answer.json
+    assert "out.owner.html" not in desk.names()
+
+
 def test_suppression_needs_a_rule(desk, run):
     answer = run(*firms(desk), "--sum", "turnover")
 

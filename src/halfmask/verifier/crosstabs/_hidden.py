@@ -218,6 +218,7 @@ class _Hidden:
         """
         found: Counter[str] = Counter()
         goal = np.maximum(up, down)
+        positive = (self.who.absolute <= self.who.value * (1 + _FITS)).all()
         cell_of = np.full(len(goal), -1)
         cell_of[self.number[self.at]] = self.at
         for known in self._known_by_owners():
@@ -227,7 +228,7 @@ class _Hidden:
             linked[places] = ~self._inside(cell_of[places], own_cells).any(axis=1)
             parts = self._inside(own_cells, cell_of[places]).T * self.who.value[own_cells]
             least = np.zeros(len(goal))
-            least[places] = parts.max(axis=1, initial=0.0)
+            least[places] = parts.max(axis=1, initial=0.0) if positive else -np.inf
             if not linked.any():
                 continue
             found["requirements"] += int(linked.sum())
@@ -238,7 +239,7 @@ class _Hidden:
                 else Goals(
                     own,
                     up=np.where(linked, up, 0.0),
-                    down=np.where(linked, np.minimum(down, np.maximum(own.base - least, 0.0)), 0.0),
+                    down=np.where(linked, np.clip(own.base - least, 0.0, down), 0.0),
                 )
             )
             found["unmet"] += int(prove(goals).sum())

@@ -47,7 +47,8 @@ def eliminate(
     """Return which cells to hide, so that no sensitive cell can be computed from the others.
 
     Nobody who is ``alone`` in a cell computes another sensitive cell from it; these are the cells
-    with one contributor unless others are given. A cell that can be computed whatever is hidden is left to the audit.
+    with one contributor unless others are given. What all cells together tell anyway is left to
+    the audit.
     """
     from halfmask.kernels.suppression.partners import hide_partners  # noqa: PLC0415 # compiles
 
@@ -252,14 +253,12 @@ def _publish_spare(
     for _ in range(_ROUNDS):
         if not pending.any():
             break
-        publish_spare(
-            system,
-            hidden,
-            np.ascontiguousarray(_moves(system, hidden, _MANY, rng)[1].T),
-            _groups(system, hidden),
-            dearest,
-            pending,
-        )
+        moves = np.ascontiguousarray(_moves(system, hidden, _MANY, rng)[1].T)
+        group = _groups(system, hidden)
+        members = np.flatnonzero(hidden)
+        members = members[np.argsort(group[members], kind="stable")]
+        starts = np.searchsorted(group[members], np.arange(group.max() + 2))
+        publish_spare(system, hidden, moves, group, starts, members, dearest, pending)
 
 
 def _groups(system: System, hidden: NDArray[np.bool_]) -> NDArray[np.int64]:

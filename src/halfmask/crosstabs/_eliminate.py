@@ -57,7 +57,7 @@ def eliminate(
     hidden = _any(label, sensitivity.is_sensitive | knowledge.must_hide)
     may = ~_any(label, knowledge.must_stay)
     given = hidden.copy()
-    price = np.bincount(label, np.maximum(cost, 0.0))
+    price = np.bincount(label, np.maximum(cost, 0.0)).astype(np.float64)
     if alone is None:
         who = cells.contributors
         alone = (cells.value if who is None else who.count) == 1
@@ -104,8 +104,9 @@ def _merge_equal(equations: csr_array) -> tuple[csr_array, NDArray[np.int64]]:
 
 def _once(equations: csr_array) -> csr_array:
     equations.sort_indices()
-    starts, found = equations.indptr, {}
-    for row in np.flatnonzero(np.diff(starts)):
+    starts = equations.indptr
+    found: dict[tuple[bytes, bytes], int] = {}
+    for row in np.flatnonzero(np.diff(starts)).tolist():
         at = slice(starts[row], starts[row + 1])
         found.setdefault((equations.indices[at].tobytes(), equations.data[at].tobytes()), row)
     return csr_array(equations[np.fromiter(found.values(), np.int64, len(found))])
@@ -194,10 +195,10 @@ def _hide_breakers(
         wanted = np.zeros(len(hidden), dtype=np.int64)
         for cell, other, ratio in told[number :: len(useful)]:
             group[cell] = number
-            times = int(rng.integers(1, PRIME))
-            wanted[cell] = (wanted[cell] + times) % PRIME
+            weight = int(rng.integers(1, PRIME))
+            wanted[cell] = (wanted[cell] + weight) % PRIME
             if other >= 0:
-                wanted[other] = (wanted[other] - times * ratio) % PRIME
+                wanted[other] = (wanted[other] - weight * ratio) % PRIME
         times = combine(form, wanted, len(system.starts) - 1)
         useful[number] = ((by_cell @ times) % PRIME != 0) & may & ~hidden
     return bool(hide_breakers(system, hidden, useful, price, group))

@@ -288,7 +288,8 @@ def _least(
 def _price(
     system: System, cost: NDArray[np.float64], n_hidden: NDArray[np.int64], cell: int
 ) -> float:
-    opened = 0
+    price: float = cost[cell]
     for at in range(system.cell_starts[cell], system.cell_starts[cell + 1]):
-        opened += n_hidden[system.equations[at]] == 0
-    return cost[cell] * (1.0 + opened)
+        if n_hidden[system.equations[at]] == 0:
+            price += cost[cell]
+    return price

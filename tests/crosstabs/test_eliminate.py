@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.crosstabs._tables import cells_of
 
 from halfmask.crosstabs._dimension import tree_dimension
 from halfmask.crosstabs._eliminate import eliminate
 from halfmask.crosstabs._pattern import Knowledge, Sensitivity
-from tests.crosstabs._tables import cells_of
 
 
 def computable(cells, hidden, known=()):
@@ -56,10 +56,10 @@ def nothing_known(cells, stay=(), hide=()):
     )
 
 
-def hide(cells, sensitivity, knowledge=None, **options):
-    return eliminate(
-        cells, sensitivity, knowledge or nothing_known(cells), cells.value.copy(), **options
-    )
+def hide(cells, sensitivity, knowledge=None, *, alone=None):
+    alone = np.zeros(cells.n, dtype=bool) if alone is None else alone
+    knowledge = knowledge or nothing_known(cells)
+    return eliminate(cells, sensitivity, knowledge, cells.value.copy(), alone=alone)
 
 
 @st.composite
@@ -146,6 +146,8 @@ def test_nobody_who_is_alone_in_a_cell_computes_another_sensitive_one():
     alone = cells.value == 1
     assert any(computable(cells, hide(cells, found), known=(one,)) for one in np.flatnonzero(alone))
     hidden = hide(cells, found, alone=alone)
+    usual = eliminate(cells, found, nothing_known(cells), cells.value.copy())
+    assert (usual == hidden).all()
     for one in np.flatnonzero(alone):
         told = computable(cells, hidden, known=(one,))
         assert not told & set(np.flatnonzero(found.is_sensitive))

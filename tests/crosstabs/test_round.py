@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.crosstabs._tables import cells_of
 
 from halfmask import GuaranteeNotMetError
 from halfmask.crosstabs._pattern import Knowledge
 from halfmask.crosstabs._protections import SmallCounts, TableRounding
 from halfmask.crosstabs._round import existence_interval, round_cells, round_small
-from tests.crosstabs._tables import cells_of
 
 KEY = bytes(range(32))
-#: 2 x 2 x 2 with two in each layer: the sums of lines are 1, so no cell but one in each can be 2.
+#: Each layer has two ones, and its sum stays 2: one of the two becomes 2. Any two of the four ones
+#: share a layer, so just one of them becomes 2: then some layer has none.
 ODD = [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]
 
 
@@ -174,7 +175,7 @@ def test_conventional_rounding_is_half_away_from_zero():
 
 
 def test_random_rounding_has_the_true_mean():
-    """4,000 cells of residue 2 in 5: ups are binomial, 6.5 standard deviations are one in 10**10."""
+    """Ups of 4,000 cells are binomial: 6.5 standard deviations are one in 10**10."""
     cells = cells_of(np.full(4000, 7))
     found = rounded(cells, 5, "random")[1:]
     assert set(found) == {5.0, 10.0}

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 #: Vectors to find what can be computed, and to publish spare cells: one is used up for each.
 _FEW: Final = 3
-_MANY: Final = 128
+_MANY: Final = 200
 #: So often are cells published at most, the dearest first: very large tables keep some in vain.
-_ROUNDS: Final = 8
+_ROUNDS: Final = 4
 #: Exposed cells of one round share so many combinations of equations.
 _GROUPS: Final = 64
 #: A cell's room counts up to this many times what the neediest cell needs.
@@ -46,8 +46,8 @@ def eliminate(
 ) -> NDArray[np.bool_]:
     """Return which cells to hide, so that no sensitive cell can be computed from the others.
 
-    ``alone`` has the cells with one contributor, who computes no other sensitive cell from it.
-    A cell that can be computed whatever is hidden is left to the audit.
+    Nobody who is ``alone`` in a cell computes another sensitive cell from it; these are the cells
+    with one contributor unless others are given. A cell that can be computed whatever is hidden is left to the audit.
     """
     from halfmask.kernels.suppression.partners import hide_partners  # noqa: PLC0415 # compiles
 
@@ -57,12 +57,14 @@ def eliminate(
     may = ~_any(label, knowledge.must_stay)
     given = hidden.copy()
     price = np.bincount(label, np.maximum(cost, 0.0))
-    nobody = np.zeros(cells.n, dtype=bool)
+    if alone is None:
+        who = cells.contributors
+        alone = (cells.value if who is None else who.count) == 1
     system = _system(
         equations,
         *_room_and_need(cells, sensitivity, knowledge, label),
         sensitive,
-        _any(label, nobody if alone is None else alone),
+        _any(label, alone),
     )
     order = np.argsort(np.diff(system.starts), kind="stable")
     rng = np.random.default_rng(0)  # the same pattern in every run
@@ -253,7 +255,7 @@ def _publish_spare(
         publish_spare(
             system,
             hidden,
-            _moves(system, hidden, _MANY, rng)[1],
+            np.ascontiguousarray(_moves(system, hidden, _MANY, rng)[1].T),
             _groups(system, hidden),
             dearest,
             pending,

@@ -21,14 +21,11 @@ from halfmask.crosstabs._hierarchies import columns_of
 from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._pattern import Published
 from halfmask.crosstabs._tabulate import open_rows
-from halfmask.dp.ledger import (
-    PrivacyUnit,
-    rows_of_units,
-)
+from halfmask.dp.ledger import PrivacyUnit, rows_of_units
 from halfmask.dp.noise import LaplaceMechanism
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,6 +49,11 @@ class TableNoise:
     #: Combinations of codes that aren't sums: each got noise.
     cells: int
     mechanism: LaplaceMechanism
+
+    @property
+    def event(self) -> MechanismEvent:
+        """What it costs."""
+        return self.mechanism.event(self.cells)
 
     @property
     def deviation(self) -> float:
@@ -80,7 +82,7 @@ class PrivateCells:
 
     def events(self) -> list[MechanismEvent]:
         """Return what the mechanisms did."""
-        return _events(self.noise)
+        return [each.event for each in self.noise]
 
     def claim(self) -> Claim:
         """Claim what the tables cost; the verifier adds it up again from the events."""
@@ -224,9 +226,8 @@ def private_counts(
             f"{_MOST_CELLS:,} are allowed.",
             hint="Leave out dimensions, or group codes.",
         )
-    sensitivity = float(unit.l1(1, grouped=False))
     mechanism = LaplaceMechanism.calibrated(
-        sensitivity=sensitivity, epsilon=settings.epsilon / len(shapes)
+        sensitivity=float(unit.l1(1, grouped=False)), epsilon=settings.epsilon / len(shapes)
     )
     noise = tuple(
         TableNoise(table=each.name, cells=each.n_leaves, mechanism=mechanism) for each in shapes
@@ -234,7 +235,7 @@ def private_counts(
     # What can't be made whole is refused before anything is paid for.
     rounding_steps([shapes[at] for at in set(largest_tables(shapes))])
     exact = [each.counts(cells) for each in shapes]
-    book(_events(noise))
+    book([each.event for each in noise])
     noisy = [mechanism.release(each) for each in exact]
     return PrivateCells(
         published=_published(cells.dimensions, shapes, agreeing_counts(shapes, noisy)),
@@ -242,10 +243,6 @@ def private_counts(
         epsilon=settings.epsilon,
         unit=unit,
     )
-
-
-def _events(noise: Sequence[TableNoise]) -> list[MechanismEvent]:
-    return [each.mechanism.event(each.cells) for each in noise]
 
 
 def _published(
@@ -263,7 +260,8 @@ def _published(
     value = every[first]
     if (value[place] != every).any():  # no message could help: the equations held in the program
         raise AssertionError("Tables disagree.")
-    tables = dict(zip([it.name for it in shapes], _split(place, shapes), strict=True))
+    ends = np.cumsum([each.n_cells for each in shapes])[:-1]
+    of_tables = np.split(place.ravel().astype(np.int64), ends)
     cells = Cells(
         measure=None,
         dimensions=dimensions,
@@ -271,11 +269,6 @@ def _published(
         value=value,
         contributors=None,
         equations=build_equations(codes, dimensions),
-        tables=tables,
+        tables={each.name: own for each, own in zip(shapes, of_tables, strict=True)},
     )
     return Published(cells=cells, value=value, hidden=np.zeros(cells.n, dtype=bool))
-
-
-def _split(place: NDArray[np.int64], shapes: list[TableShape]) -> Iterator[NDArray[np.int64]]:
-    ends = np.cumsum([each.n_cells for each in shapes])[:-1]
-    yield from np.split(place.ravel().astype(np.int64), ends)

@@ -18,6 +18,7 @@ from halfmask.crosstabs._primary import (
     absolute_sums,
     fill_largest,
     in_tables,
+    is_nonnegative,
     sum_largest,
 )
 
@@ -65,7 +66,7 @@ def state_requirements(
         share = _EXACT if not cells.is_count else 1.0
         low = np.where(high > 0, 0.0, low * share)
         high = np.where(high > 0, 1.0 if cells.is_count else high * share, 0.0)
-    elif len(cell):  # nobody can exclude that a cell is as low as their own part of it
+    elif len(cell) and is_nonnegative(cells):  # a cell is at least as much as their own part of it
         at, part = _spread(known, owner)
         own, inside = np.zeros(len(cell)), _is_inside(cells, part, cell[at])
         np.maximum.at(own, at[inside], cells.value[part[inside]])

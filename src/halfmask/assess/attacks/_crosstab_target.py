@@ -148,7 +148,9 @@ class CrosstabTarget(TakenInputs):
 
 def _published(release: Release[Any], measure: str | None) -> Published:
     tables = getattr(release.facts, "tables", ())
-    found = {it.published.cells.measure: it.published for it in tables if hasattr(it, "published")}
+    found: dict[str | None, Published] = {
+        it.published.cells.measure: it.published for it in tables if hasattr(it, "published")
+    }
     if measure is None and len(found) == 1:
         return next(iter(found.values()))
     if measure not in found:

@@ -227,7 +227,8 @@ def publish_spare(
     hidden
         Which cells are hidden; those that are published are taken out.
     moves
-        Random vectors that fit the equations; used up, one for each cell that is published.
+        Random vectors that fit the equations, one in each row; one is used up for each cell that is
+        published.
     group
         A number for each cell; cells that hidden cells of equations link have the same.
     order
@@ -237,43 +238,40 @@ def publish_spare(
     """
     n_groups = group.max() + 1
     members = np.argsort(group, kind="mergesort")
+    members = members[hidden[members]]
+    secret = members[system.sensitive[members]]
     starts = np.searchsorted(group[members], np.arange(n_groups + 1))
+    secret_starts = np.searchsorted(group[secret], np.arange(n_groups + 1))
     used = np.zeros(n_groups, dtype=np.int64)
     for cell in order:
-        first = used[group[cell]]
-        if not pending[cell] or first + 3 > moves.shape[1]:
+        own = group[cell]
+        first = used[own]
+        if not pending[cell] or first + 3 > len(moves):
             continue
-        own = members[starts[group[cell]] : starts[group[cell] + 1]]
         pending[cell] = False
-        is_fixed = moves[cell, first] == 0
-        if not is_fixed and _is_needed(system, hidden, moves, own, cell, first):
+        if moves[first, cell] == 0:
+            hidden[cell] = False
+            continue
+        if _is_needed(moves, secret[secret_starts[own] : secret_starts[own + 1]], cell, first):
             continue
         hidden[cell] = False
-        if not is_fixed and _lacks(system, hidden, cell):
+        if _lacks(system, hidden, cell):
             hidden[cell] = True
-        elif not is_fixed:
-            _fix(hidden, moves, own, cell, first)
-            used[group[cell]] += 1
+            continue
+        _fix(moves, members[starts[own] : starts[own + 1]], cell, first)
+        used[own] += 1
 
 
 @njit(nogil=True, cache=True)
-def _is_needed(
-    system: System,
-    hidden: NDArray[np.bool_],
-    moves: NDArray[np.int64],
-    own: NDArray[np.int64],
-    cell: int,
-    first: int,
-) -> bool:
+def _is_needed(moves: NDArray[np.int64], secret: NDArray[np.int64], cell: int, first: int) -> bool:
     """Whether a sensitive cell can only move together with this one."""
-    a, b, c = moves[cell, first], moves[cell, first + 1], moves[cell, first + 2]
-    for other in own:
+    a, b, c = moves[first, cell], moves[first + 1, cell], moves[first + 2, cell]
+    for other in secret:
+        own = moves[first, other]
         if (
-            system.sensitive[other]
-            and hidden[other]
-            and moves[other, first] * b % PRIME == moves[other, first + 1] * a % PRIME
-            and moves[other, first] * c % PRIME == moves[other, first + 2] * a % PRIME
-            and (moves[other, first] != 0 or moves[other, first + 1] != 0)
+            own * b % PRIME == moves[first + 1, other] * a % PRIME
+            and own * c % PRIME == moves[first + 2, other] * a % PRIME
+            and own != 0
         ):
             return True
     return False
@@ -290,20 +288,10 @@ def _lacks(system: System, hidden: NDArray[np.bool_], cell: int) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _fix(
-    hidden: NDArray[np.bool_],
-    moves: NDArray[np.int64],
-    own: NDArray[np.int64],
-    cell: int,
-    first: int,
-) -> None:
+def _fix(moves: NDArray[np.int64], own: NDArray[np.int64], cell: int, first: int) -> None:
     """Take a vector off the others, so that the cell doesn't move in any of them."""
-    inverse = _invert(moves[cell, first])
-    for i in range(first + 1, moves.shape[1]):
-        times = moves[cell, i] * inverse % PRIME
-        if times != 0:
-            for other in own:
-                if hidden[other]:
-                    moves[other, i] = (
-                        moves[other, i] + (PRIME - times) * moves[other, first]
-                    ) % PRIME
+    inverse = _invert(moves[first, cell])
+    for i in range(first + 1, len(moves)):
+        times = PRIME - moves[i, cell] * inverse % PRIME
+        for other in own:
+            moves[i, other] = (moves[i, other] + times * moves[first, other]) % PRIME

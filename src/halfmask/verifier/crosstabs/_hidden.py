@@ -215,6 +215,7 @@ class _Hidden:
         """
         found: Counter[str] = Counter()
         goal = np.maximum(up, down)
+        positive = (self.who.absolute <= self.who.value * (1 + _FITS)).all()
         cell_of = np.full(len(goal), -1)
         cell_of[self.number[self.at]] = self.at
         for known in self._known_by_owners():
@@ -225,7 +226,7 @@ class _Hidden:
                 cell, own = int(cell_of[place]), cell_of[known].tolist()
                 linked[place] = not any(self._is_inside(cell, each) for each in own)
                 parts = [each for each in own if self._is_inside(each, cell)]
-                least[place] = self.who.value[parts].max(initial=0.0)
+                least[place] = self.who.value[parts].max(initial=0.0) if positive else -np.inf
             if not linked.any():
                 continue
             found["requirements"] += int(linked.sum())
@@ -236,7 +237,7 @@ class _Hidden:
                 else Goals(
                     own,
                     up=np.where(linked, up, 0.0),
-                    down=np.where(linked, np.minimum(down, np.maximum(own.base - least, 0.0)), 0.0),
+                    down=np.where(linked, np.clip(own.base - least, 0.0, down), 0.0),
                 )
             )
             found["unmet"] += int(prove(goals).sum())

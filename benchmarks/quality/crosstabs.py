@@ -139,13 +139,14 @@ def large(cells: int, *, quick: bool, into: Path) -> list[Bar]:
     ratio, why = None, theirs.why
     if theirs.hidden is not None:
         before = problem.secondary(theirs.hidden | problem.sensitivity.is_sensitive)
-        open_, of = problem.unmet(theirs.hidden, singletons="exact")
+        open_, of = problem.unmet(theirs.hidden, singletons="off")
         after = problem.secondary(problem.keeping(theirs.hidden).hide().hidden)
         ratio = cost / after[1]
         why = (
             f"{table.name}: ours {n} / {cost:,.0f} in {took}; "
             f"MOD {before[0]} / {before[1]:,.0f} in {theirs.seconds:.1f} s leaves {open_} of {of} "
-            f"unmet, after {ended} runs that it ended itself; repaired {after[0]} / {after[1]:,.0f}"
+            f"unmet for attackers from outside, after {ended} runs that ended by themselves; "
+            f"repaired {after[0]} / {after[1]:,.0f}"
         )
         say(why)
     return [*bars, at_most(f"{cells} cells: value hidden, of MOD repaired", ratio, 1.0, why)]

@@ -8,6 +8,7 @@ import stat
 import pytest
 
 from halfmask.crosstabs import TablesPolicy, _protect
+from halfmask.crosstabs._suppress import suppress
 
 FIRMS = ["crosstab", "firms.csv", "-o", "out"]
 SUMS = [*FIRMS, "--rows", "region", "--columns", "sector", "--sum", "turnover"]
@@ -333,7 +334,7 @@ def test_a_ctrl_c_that_finds_nothing_leaves_nothing(desk, run, monkeypatch):
 
 
 def test_a_search_that_was_stopped_is_said(desk, run, monkeypatch):
-    whole = _protect.suppress
+    whole = suppress
 
     def stopped(*given, **named):
         return dataclasses.replace(whole(*given, **named), stopped=True)

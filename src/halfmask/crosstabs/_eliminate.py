@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 #: Vectors to find what can be computed, and to publish spare cells: one is used up for each.
 _FEW: Final = 3
-_MANY: Final = 128
+_MANY: Final = 200
 #: So often are cells published at most, the dearest first: very large tables keep some in vain.
-_ROUNDS: Final = 8
+_ROUNDS: Final = 4
 #: Exposed cells of one round share so many combinations of equations.
 _GROUPS: Final = 64
 #: A cell's room counts up to this many times what the neediest cell needs.
@@ -46,8 +46,9 @@ def eliminate(
 ) -> NDArray[np.bool_]:
     """Return which cells to hide, so that no sensitive cell can be computed from the others.
 
-    ``alone`` has the cells with one contributor, who computes no other sensitive cell from it.
-    A cell that can be computed whatever is hidden is left to the audit.
+    Nobody who is ``alone`` in a cell computes another sensitive cell from it; these are the cells
+    with one contributor unless others are given. What all cells together tell anyway is left to
+    the audit.
     """
     from halfmask.kernels.suppression.partners import hide_partners  # noqa: PLC0415 # compiles
 
@@ -56,22 +57,24 @@ def eliminate(
     hidden = _any(label, sensitivity.is_sensitive | knowledge.must_hide)
     may = ~_any(label, knowledge.must_stay)
     given = hidden.copy()
-    price = np.bincount(label, np.maximum(cost, 0.0))
-    nobody = np.zeros(cells.n, dtype=bool)
+    price = np.bincount(label, np.maximum(cost, 0.0)).astype(np.float64)
+    if alone is None:
+        who = cells.contributors
+        alone = (cells.value if who is None else who.count) == 1
     system = _system(
         equations,
         *_room_and_need(cells, sensitivity, knowledge, label),
         sensitive,
-        _any(label, nobody if alone is None else alone),
+        _any(label, alone),
     )
     order = np.argsort(np.diff(system.starts), kind="stable")
     rng = np.random.default_rng(0)  # the same pattern in every run
     for last in (False, True):
         hide_partners(system, hidden, may, price, order)
-        while _hide_breakers(system, hidden, may, price, order, rng):
+        while _hide_breakers(system, hidden, may, price, rng):
             hide_partners(system, hidden, may, price, order)
         if not last:
-            _publish_spare(system, hidden, ~given & may, price, order, rng)
+            _publish_spare(system, hidden, ~given & may, price, rng)
     return hidden[label] & ~knowledge.must_stay
 
 
@@ -101,8 +104,9 @@ def _merge_equal(equations: csr_array) -> tuple[csr_array, NDArray[np.int64]]:
 
 def _once(equations: csr_array) -> csr_array:
     equations.sort_indices()
-    starts, found = equations.indptr, {}
-    for row in np.flatnonzero(np.diff(starts)):
+    starts = equations.indptr
+    found: dict[tuple[bytes, bytes], int] = {}
+    for row in np.flatnonzero(np.diff(starts)).tolist():
         at = slice(starts[row], starts[row + 1])
         found.setdefault((equations.indices[at].tobytes(), equations.data[at].tobytes()), row)
     return csr_array(equations[np.fromiter(found.values(), np.int64, len(found))])
@@ -148,7 +152,6 @@ def _system(
 def _moves(
     system: System,
     hidden: NDArray[np.bool_],
-    order: NDArray[np.int64],
     n_vectors: int,
     rng: np.random.Generator,
 ) -> tuple[Echelon, NDArray[np.int64]]:
@@ -172,14 +175,16 @@ def _hide_breakers(
     hidden: NDArray[np.bool_],
     may: NDArray[np.bool_],
     price: NDArray[np.float64],
-    order: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> bool:
     """Hide cells that break combinations of equations that tell a sensitive cell; say if any."""
-    from halfmask.kernels.suppression.elimination import combine  # noqa: PLC0415 # compiles
+    from halfmask.kernels.suppression.elimination import (  # noqa: PLC0415 # compiles
+        PRIME,
+        combine,
+    )
     from halfmask.kernels.suppression.partners import hide_breakers  # noqa: PLC0415
 
-    form, moves = _moves(system, hidden, order, _FEW, rng)
+    form, moves = _moves(system, hidden, _FEW, rng)
     told = _told(system, hidden, moves)
     if not told:
         return False
@@ -188,14 +193,14 @@ def _hide_breakers(
     by_cell = _by_cell(system)
     for number in range(len(useful)):
         wanted = np.zeros(len(hidden), dtype=np.int64)
-        for cell, other, ratio in told[number::_GROUPS]:
+        for cell, other, ratio in told[number :: len(useful)]:
             group[cell] = number
-            times = int(rng.integers(1, 2**31 - 1))
-            wanted[cell] = (wanted[cell] + times) % (2**31 - 1)
+            weight = int(rng.integers(1, PRIME))
+            wanted[cell] = (wanted[cell] + weight) % PRIME
             if other >= 0:
-                wanted[other] = (wanted[other] - times * ratio) % (2**31 - 1)
-        times = combine(form, wanted, len(order))
-        useful[number] = ((by_cell @ times) % (2**31 - 1) != 0) & may & ~hidden
+                wanted[other] = (wanted[other] - weight * ratio) % PRIME
+        times = combine(form, wanted, len(system.starts) - 1)
+        useful[number] = ((by_cell @ times) % PRIME != 0) & may & ~hidden
     return bool(hide_breakers(system, hidden, useful, price, group))
 
 
@@ -212,24 +217,25 @@ def _told(
 
     The other cell is -1 where everybody can.
     """
+    from halfmask.kernels.suppression.elimination import PRIME  # noqa: PLC0415 # compiles
+
     own = np.flatnonzero(system.sensitive & hidden)
     fixed = (moves[own] == 0).all(axis=1)
     told = [(int(cell), -1, 0) for cell in own[fixed]]
     alone = system.alone[own] & ~fixed
     if not alone.any():
         return told
-    prime = 2**31 - 1
     ratios: dict[int, list[int]] = {}
-    inverse = {int(cell): pow(int(moves[cell, 0]), -1, prime) for cell in own[~fixed]}
-    for cell in inverse:
-        ratios.setdefault(int(moves[cell, 1]) * inverse[cell] % prime, []).append(cell)
+    inverse = {int(cell): pow(int(moves[cell, 0]), -1, PRIME) for cell in own[~fixed]}
+    for cell, inverted in inverse.items():
+        ratios.setdefault(int(moves[cell, 1]) * inverted % PRIME, []).append(cell)
     for same in ratios.values():
         known = [cell for cell in same if system.alone[cell]]
         if len(same) > 1 and known:
             for cell in same:
                 other = known[0] if cell != known[0] else known[-1]
                 if other != cell:
-                    told.append((cell, other, int(moves[cell, 0]) * inverse[other] % prime))
+                    told.append((cell, other, int(moves[cell, 0]) * inverse[other] % PRIME))
     return told
 
 
@@ -238,7 +244,6 @@ def _publish_spare(
     hidden: NDArray[np.bool_],
     may: NDArray[np.bool_],
     price: NDArray[np.float64],
-    order: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> None:
     """Publish cells that were hidden in vain, the dearest first."""
@@ -249,14 +254,12 @@ def _publish_spare(
     for _ in range(_ROUNDS):
         if not pending.any():
             break
-        publish_spare(
-            system,
-            hidden,
-            _moves(system, hidden, order, _MANY, rng)[1],
-            _groups(system, hidden),
-            dearest,
-            pending,
-        )
+        moves = np.ascontiguousarray(_moves(system, hidden, _MANY, rng)[1].T)
+        group = _groups(system, hidden)
+        members = np.flatnonzero(hidden)
+        members = members[np.argsort(group[members], kind="stable")]
+        starts = np.searchsorted(group[members], np.arange(group.max() + 2))
+        publish_spare(system, hidden, moves, group, starts, members, dearest, pending)
 
 
 def _groups(system: System, hidden: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -19,23 +19,15 @@ _PAIR: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """Hidden cells by groups that move together, each the same way or the opposite one.
+    """Hidden cells by groups that move together, each the same way or the opposite one."""
 
-    Attributes
-    ----------
-    group
-        The group of each cell; -1 where it can't move; shape (n,).
-    sign
-        Whether a cell moves as its group does (1) or the opposite way (-1); shape (n,).
-    equations
-        The equations between groups.
-    room
-        How far each group may move.
-    """
-
+    #: The group of each cell; -1 where it can't move; shape (n,).
     group: NDArray[np.int64]
+    #: Whether a cell moves as its group does (1) or the opposite way (-1); shape (n,).
     sign: NDArray[np.float64]
+    #: The equations between groups.
     equations: csr_array
+    #: How far each group may move.
     room: Room
 
     def spread(self, moved: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -80,12 +80,11 @@ def eliminate_rows(system: System, hidden: NDArray[np.bool_], order: NDArray[np.
         One row for each independent equation. Its pivot is a cell in few equations.
     """
     n = len(hidden)
-    n_uses = np.diff(system.cell_starts)
     cells, values = np.empty(1024, dtype=np.int32), np.empty(1024, dtype=np.int64)
     made_rows, made_values = np.empty(1024, dtype=np.int32), np.empty(1024, dtype=np.int64)
     starts, made_starts = np.zeros(len(order) + 1, np.int64), np.zeros(len(order) + 1, np.int64)
     equations, inverses = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
-    row_of = np.full(n, -1, dtype=np.int64)
+    row_of = np.zeros(n, dtype=np.int64) - 1
     row = np.zeros(n, dtype=np.int64)
     touched = np.zeros(n, dtype=np.bool_)
     support = np.empty(n, dtype=np.int32)
@@ -126,8 +125,9 @@ def eliminate_rows(system: System, hidden: NDArray[np.bool_], order: NDArray[np.
         pivot, fewest = -1, 1 << 62
         for i in range(n_support):
             cell = support[i]
-            if row[cell] != 0 and n_uses[cell] < fewest:
-                pivot, fewest = cell, n_uses[cell]
+            n_uses = system.cell_starts[cell + 1] - system.cell_starts[cell]
+            if row[cell] != 0 and n_uses < fewest:
+                pivot, fewest = cell, n_uses
         if pivot >= 0:
             at = starts[n_rows]
             while at + n_support > len(cells):
@@ -162,14 +162,16 @@ def move_randomly(form: Echelon, moves: NDArray[np.int64]) -> None:
     moves
         One vector in each column; 0 where a cell isn't hidden. Pivots are set.
     """
-    total = np.empty(moves.shape[1], dtype=np.int64)
+    n_vectors = moves.shape[1]
     for row in range(len(form.starts) - 2, -1, -1):
         first = form.starts[row]
-        total[:] = 0
+        pivot = form.cells[first]
+        for i in range(n_vectors):
+            moves[pivot, i] = 0
         for at in range(first + 1, form.starts[row + 1]):
-            for i in range(len(total)):
-                total[i] = (total[i] + form.values[at] * moves[form.cells[at], i]) % PRIME
-        moves[form.cells[first]] = (PRIME - total) % PRIME
+            cell, value = form.cells[at], PRIME - form.values[at]
+            for i in range(n_vectors):
+                moves[pivot, i] = (moves[pivot, i] + value * moves[cell, i]) % PRIME
 
 
 @njit(nogil=True, cache=True)
@@ -215,6 +217,8 @@ def publish_spare(
     hidden: NDArray[np.bool_],
     moves: NDArray[np.int64],
     group: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    members: NDArray[np.int64],
     order: NDArray[np.int64],
     pending: NDArray[np.bool_],
 ) -> None:
@@ -227,53 +231,55 @@ def publish_spare(
     hidden
         Which cells are hidden; those that are published are taken out.
     moves
-        Random vectors that fit the equations; used up, one for each cell that is published.
+        Random vectors that fit the equations, one in each row; one is used up for each cell that is
+        published.
     group
         A number for each cell; cells that hidden cells of equations link have the same.
+    starts, members
+        The hidden cells of each group.
     order
         The cells that may be published, the dearest first.
     pending
         Which of them are undecided; those that are decided are taken out.
     """
-    n_groups = group.max() + 1
-    members = np.argsort(group, kind="mergesort")
-    starts = np.searchsorted(group[members], np.arange(n_groups + 1))
-    used = np.zeros(n_groups, dtype=np.int64)
+    used = np.zeros(len(starts) - 1, dtype=np.int64)
     for cell in order:
-        first = used[group[cell]]
-        if not pending[cell] or first + 3 > moves.shape[1]:
+        own = group[cell]
+        first = used[own]
+        if not pending[cell] or first + 3 > len(moves):
             continue
-        own = members[starts[group[cell]] : starts[group[cell] + 1]]
         pending[cell] = False
-        is_fixed = moves[cell, first] == 0
-        if not is_fixed and _is_needed(system, hidden, moves, own, cell, first):
+        if moves[first, cell] == 0:
+            hidden[cell] = False
+            continue
+        mine = members[starts[own] : starts[own + 1]]
+        if _is_needed(moves, system.sensitive, mine, cell, first):
             continue
         hidden[cell] = False
-        if not is_fixed and _lacks(system, hidden, cell):
+        if _lacks(system, hidden, cell):
             hidden[cell] = True
-        elif not is_fixed:
-            _fix(hidden, moves, own, cell, first)
-            used[group[cell]] += 1
+            continue
+        _fix(moves, mine, cell, first)
+        used[own] += 1
 
 
 @njit(nogil=True, cache=True)
 def _is_needed(
-    system: System,
-    hidden: NDArray[np.bool_],
     moves: NDArray[np.int64],
-    own: NDArray[np.int64],
+    sensitive: NDArray[np.bool_],
+    mine: NDArray[np.int64],
     cell: int,
     first: int,
 ) -> bool:
     """Whether a sensitive cell can only move together with this one."""
-    a, b, c = moves[cell, first], moves[cell, first + 1], moves[cell, first + 2]
-    for other in own:
+    a, b, c = moves[first, cell], moves[first + 1, cell], moves[first + 2, cell]
+    for other in mine:
+        own = moves[first, other]
         if (
-            system.sensitive[other]
-            and hidden[other]
-            and moves[other, first] * b % PRIME == moves[other, first + 1] * a % PRIME
-            and moves[other, first] * c % PRIME == moves[other, first + 2] * a % PRIME
-            and (moves[other, first] != 0 or moves[other, first + 1] != 0)
+            sensitive[other]
+            and own * b % PRIME == moves[first + 1, other] * a % PRIME
+            and own * c % PRIME == moves[first + 2, other] * a % PRIME
+            and own != 0
         ):
             return True
     return False
@@ -290,20 +296,10 @@ def _lacks(system: System, hidden: NDArray[np.bool_], cell: int) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _fix(
-    hidden: NDArray[np.bool_],
-    moves: NDArray[np.int64],
-    own: NDArray[np.int64],
-    cell: int,
-    first: int,
-) -> None:
+def _fix(moves: NDArray[np.int64], own: NDArray[np.int64], cell: int, first: int) -> None:
     """Take a vector off the others, so that the cell doesn't move in any of them."""
-    inverse = _invert(moves[cell, first])
-    for i in range(first + 1, moves.shape[1]):
-        times = moves[cell, i] * inverse % PRIME
-        if times != 0:
-            for other in own:
-                if hidden[other]:
-                    moves[other, i] = (
-                        moves[other, i] + (PRIME - times) * moves[other, first]
-                    ) % PRIME
+    inverse = _invert(moves[first, cell])
+    for i in range(first + 1, len(moves)):
+        times = PRIME - moves[i, cell] * inverse % PRIME
+        for other in own:
+            moves[i, other] = (moves[i, other] + times * moves[first, other]) % PRIME

@@ -1,0 +1,1 @@
+"""Loops that choose how the cells of tables are rounded."""

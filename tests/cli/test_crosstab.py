@@ -8,6 +8,7 @@ import stat
 import pytest
 
 from halfmask.crosstabs import TablesPolicy, _protect
+from halfmask.crosstabs._suppress import suppress
 
 FIRMS = ["crosstab", "firms.csv", "-o", "out"]
 SUMS = [*FIRMS, "--rows", "region", "--columns", "sector", "--sum", "turnover"]
@@ -266,6 +267,28 @@ def test_json_is_one_object_with_counts(desk, run):
     assert {"true-values", "hidden-intervals", "protected-cells"} <= models
 
 
+def test_counts_are_rounded_with_one_option(desk, run):
+    answer = run(*firms(desk)[:-2], "-o", desk.out, "--method", "rounding", "--base", 5)
+
+    assert answer.status == 0, answer.err
+    lines = (desk.out / "data" / "counts.csv").read_text().splitlines()[1:]
+    assert all(int(line.split(",")[2]) % 5 == 0 for line in lines)
+
+
+def test_private_counts_have_declared_codes_and_no_owners_page(desk, run):
+    words = firms(desk)
+    private = ["--method", "differential-privacy", "--epsilon", 1]
+    assert run(*words, *private).status == 1, "codes of the data would tell who is there"
+    codes = ["--codes", "region=north,south"]
+    codes += ["--codes", "sector=CANARY-farms,CANARY-mines,NA,CANARY-shops,CANARY-rare"]
+
+    answer = run(*words, *private, *codes, "--json")
+
+    assert answer.status == 0, answer.out
+    assert "owners_page" not in answer.json
+    assert "out.owner.html" not in desk.names()
+
+
 def test_suppression_needs_a_rule(desk, run):
     answer = run(*firms(desk), "--sum", "turnover")
 
@@ -311,7 +334,7 @@ def test_a_ctrl_c_that_finds_nothing_leaves_nothing(desk, run, monkeypatch):
 
 
 def test_a_search_that_was_stopped_is_said(desk, run, monkeypatch):
-    whole = _protect.suppress
+    whole = suppress
 
     def stopped(*given, **named):
         return dataclasses.replace(whole(*given, **named), stopped=True)

@@ -19,8 +19,8 @@ from halfmask.claims import (
     events_manifest,
     table_manifest,
 )
-from halfmask.claims.manifest_reader import parse_manifest
 from halfmask.claims.crosstab_manifest import TablesDetails
+from halfmask.claims.manifest_reader import parse_manifest
 from halfmask.crosstabs import TablesPolicy
 from halfmask.databases import DatabasePolicy
 from halfmask.events import EventPolicy

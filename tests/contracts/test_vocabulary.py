@@ -8,6 +8,7 @@ from typing import get_args
 from halfmask.claims.manifest_reader import FORMATS
 from halfmask.claims.table_claims import KINDS, ROLES
 from halfmask.cli._options import FileFormat
+from halfmask.crosstabs._policy import CrosstabOutput
 from halfmask.data import Format, Kind, Role
 from halfmask.guarantees import GUARANTEES
 from halfmask.microdata._policy_sections import GUARANTEE, METHOD, RECODING, OutputSection
@@ -24,8 +25,12 @@ def test_a_manifest_may_say_the_roles_and_kinds_of_a_schema():
 
 
 def test_what_is_written_is_what_a_manifest_may_say():
-    assert set(get_args(OutputSection.model_fields["format"].annotation)) == set(FORMATS)
-    assert set(FORMATS) <= set(get_args(Format))
+    rows, tables = (
+        set(get_args(section.model_fields["format"].annotation))
+        for section in (OutputSection, CrosstabOutput)
+    )
+    assert rows | tables == set(FORMATS)
+    assert rows <= set(get_args(Format))
 
 
 def test_every_model_has_its_section_in_a_policy():

@@ -183,6 +183,15 @@ def test_inputs_that_mean_nothing(given, what):
         hm.protect(FIRMS, policy(), **given)
 
 
+def test_cells_without_bounds_stay_hidden():
+    """Where contributions may be negative, intervals are infinite: that isn't an exact value."""
+    release = crossed(negative=True)
+
+    assert states(release) >= states(crossed(p_percent=10))
+    (each,) = {id(it.published): it.published for it in release.facts.tables}.values()
+    assert np.isinf(each.audit.upper[each.hidden]).all()
+
+
 def test_a_lone_cell_that_is_sensitive_leaves_nothing():
     with pytest.raises(GuaranteeNotMetError, match="All 2 cells"):
         hm.crosstab(FIRMS.head(1), rows="region", sum="turnover", p_percent=10)

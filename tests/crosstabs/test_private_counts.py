@@ -138,6 +138,16 @@ def test_nothing_is_drawn_before_it_is_paid_for(monkeypatch):
         _made(_inner((2, 2), mean=1), {"t": ["a", "b"]}, epsilon=1.0, book=refuse)
 
 
+def test_three_shared_totals_leave_whole_numbers():
+    """Totals by a, b and c of one table: fractions could be the cheapest way to meet all three."""
+    tables = {"1": ["a", "b", "c"], "2": ["a", "d"], "3": ["b", "e"], "4": ["c", "f"]}
+    dimensions = flat_dimensions((4, 3, 4, 2, 2, 2))
+    for seed in range(3):
+        inner = _inner((4, 3, 4, 2, 2, 2), mean=0.1, seed=seed)
+        _, made = _made(inner, tables, epsilon=0.3, dimensions=dimensions)
+        _check_sums(made)
+
+
 def test_tables_in_a_circle_are_refused_before_they_cost():
     dimensions = flat_dimensions((2,) * 6)
     circle = {"0": "abc", "1": "abd", "2": "bce", "3": "acf"}

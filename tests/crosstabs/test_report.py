@@ -92,7 +92,9 @@ def test_distances_of_rounded_cells_stand_on_the_owners_page_alone():
     [
         ((-np.inf, np.inf), "any"),
         ((-np.inf, 3.0), "3 or less"),
-        ((1.23456789, 2.0), "1.23457 to 2"),
+        ((1.23456789, 2.0), "1.23456 to 2"),
+        ((-1234567.5, 1234567.5), "-1234570 to 1234570"),
+        ((2.9999999999, 6.0000000001), "3 to 6"),
     ],
 )
 def test_intervals_in_words(bounds, text):

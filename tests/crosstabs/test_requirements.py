@@ -273,6 +273,19 @@ def test_an_owner_knows_that_a_total_is_no_less_than_their_own_part():
     assert below[(own,), part] == below[(), part] == pytest.approx(2.5)
 
 
+def test_own_parts_bound_nothing_where_others_may_be_negative():
+    lists = [[[90], [5, -5]], [[60, 50, 40], [70, 60]]]
+    cells = cells_of(shape=(2, 2), contributors=lists)
+    found = find_sensitive(cells, [PPercent(p=50)], weights=None)
+    total, own = at(cells, "a1"), at(cells, "a1", "b1")
+    requirements = state_requirements(cells, found, np.ones(9, dtype=bool), singletons="full")
+    row = [
+        (known, int(cell))
+        for known, cell in zip(requirements.known, requirements.cell, strict=True)
+    ].index(((own,), total))
+    assert requirements.below[row] == found.below[total] > 0
+
+
 def test_a_lone_owner_of_a_ready_table_is_one_cell():
     cells = replace(cells_of([[1, 1], [1, 9]], measure=None), contributors=None)
     found = find_sensitive(cells, [MinimumFrequency(n=3)], weights=None)
@@ -323,7 +336,7 @@ def test_one_owner_of_several_hidden_cells_is_one_contributor():
     assert sensitive_sums(unknown, [rule], hidden, weights=None) == []
 
 
-OWNED = st.lists(st.tuples(st.integers(0, 5), st.integers(1, 60)), max_size=4)
+OWNED = st.lists(st.tuples(st.integers(0, 5), st.integers(-20, 60).filter(bool)), max_size=4)
 
 
 @given(st.lists(OWNED, min_size=6, max_size=6), st.lists(st.booleans(), min_size=12, max_size=12))

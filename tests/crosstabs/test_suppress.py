@@ -245,3 +245,26 @@ def test_an_interrupt_gives_what_holds_already(stage, is_valid):
     found = search()
     assert found.stopped
     assert not len(unmet(cells, found.hidden, sensitivity))
+
+
+def test_what_elimination_leaves_is_repaired():
+    drawn = np.random.default_rng(3)
+    cells = cells_of(drawn.poisson(6, (8, 7)).astype(float), measure=None)
+    sensitivity = find_sensitive(cells, [MinimumFrequency(n=4)], weights=None)
+    settings = Suppression(search="elimination")
+    found = suppress(cells, sensitivity, nothing_known(cells), settings)
+    assert found.search == "elimination"
+    assert not found.hidden.all()
+    assert not len(unmet(cells, found.hidden, sensitivity, "exact"))
+
+
+def test_the_gap_is_stated_when_rounds_end():
+    cells = firms(shape=(5, 5), firms=60)
+    sensitivity = find_sensitive(cells, [PPercent(p=10.0)], weights=None)
+    short, whole = (
+        suppress(cells, sensitivity, nothing_known(cells), plain("optimal", rounds=rounds))
+        for rounds in (2, 1000)
+    )
+    assert short.bound <= whole.bound == pytest.approx(whole.cost)
+    assert short.gap > 0
+    assert not len(unmet(cells, short.hidden, sensitivity))

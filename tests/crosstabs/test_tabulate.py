@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from itertools import product
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask import ColumnNotFoundError, DataError, PolicyError, SchemaError
+from halfmask import ColumnNotFoundError, DataError, HierarchyError, PolicyError, SchemaError
 from halfmask.crosstabs import TablesPolicy
 from halfmask.crosstabs._cells import LARGEST
 from halfmask.crosstabs._opening import open_cells
@@ -318,3 +319,39 @@ def test_many_batches_with_owners_are_shortened():
         np.testing.assert_array_equal(
             getattr(whole.contributors, name), getattr(split.contributors, name)
         )
+
+
+def test_numbers_and_codes_that_say_nothing_exact_are_refused():
+    rows = pl.DataFrame({"a": ["x", ""], "v": [2**53 + 1, 1]})
+    assert "1 codes that are an empty text" in error_of(
+        rows, policy_of([("t", ("a",), None)], trees=""), DataError
+    )
+    rows = rows.with_columns(a=pl.Series(["x", "y"]))
+    assert "1 whole numbers of 2^53" in error_of(
+        rows, policy_of([("t", ("a",), "v")], trees=""), DataError
+    )
+    both = '[dimensions.a]\nlevels = ["a"]\ncodes = ["x"]\n'
+    assert "levels and codes" in error_of(
+        rows, policy_of([("t", ("a",), None)], trees=both), PolicyError
+    )
+
+
+def test_codes_are_in_the_order_of_their_type_or_in_natural_order():
+    rows = pl.DataFrame(
+        {
+            "age": ["10-19", "5-9", "<5"],
+            "size": pl.Series(["big", "small", "big"]).cast(pl.Enum(["small", "medium", "big"])),
+            "day": [date(2020, 1, 2), date(2020, 1, 1), date(2020, 1, 2)],
+            "land": ["z", "a", "a"],
+        }
+    )
+    trees = '[dimensions.when]\nlevels = ["land", "day"]\n'
+    with pytest.raises(HierarchyError, match="lie under two others"):
+        open_cells(rows, policy_of([("t", ("when",), None)], trees=trees))
+    trees = '[dimensions.when]\nlevels = ["land", "age"]\n'
+    (cells,) = open_cells(rows, policy_of([("t", ("when", "size", "day"), None)], trees=trees))
+    assert [each.codes for each in cells.dimensions] == [
+        ("Total", "a", "<5", "5-9", "z", "10-19"),
+        ("Total", "small", "big"),
+        ("Total", "2020-01-01", "2020-01-02"),
+    ]

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 import halfmask
 from halfmask import _errors
 from halfmask.assess.attacks import ATTACKS
-from halfmask.claims import WEAKNESSES, read_manifest
+from halfmask.claims import WEAKNESSES, crosstab_manifest, read_manifest
 from halfmask.cli._failures import CODES, INTERRUPTED, UsageError, failure_of
 from halfmask.crosstabs import TablesPolicy
 from halfmask.data import ReadOptions
@@ -285,6 +286,30 @@ def test_every_key_of_a_manifest_of_events_is_told(reference, name):
     found = _keys(stated) | _keys(details["risk"])
     found |= {key for claim in stated["claims"] for key in claim["parameters"]}
     assert found - told == set()
+
+
+def test_every_key_and_claim_of_a_manifest_of_tables_is_told(reference):
+    """Keys of its details and rules, and the models of its claims."""
+    kinds = (
+        crosstab_manifest.TablesDetails,
+        crosstab_manifest.StatedDimension,
+        crosstab_manifest.StatedSum,
+        crosstab_manifest.StatedTable,
+        crosstab_manifest.StatedReady,
+        crosstab_manifest.StatedRule,
+    )
+    keys = {each.name for kind in kinds for each in fields(kind)}
+    models = {
+        value
+        for name, value in vars(crosstab_manifest).items()
+        if name.isupper() and isinstance(value, str) and "-" in value
+    }
+
+    text = _section(reference["manifest"].text, "`details` of tables of counts and sums")
+    told = {word for it in _quoted(text) for word in re.findall(r"[\w-]+", it)}
+    rules = {word for it in _quoted(reference["tables-policy"].text) for word in it.split()}
+    assert keys - told - rules == set()
+    assert models - told == set()
 
 
 #: What lies in these is told elsewhere: the policy's own keys, and the report's numbers.

@@ -217,7 +217,7 @@ def test_bytes_that_are_no_characters_are_an_error(tmp_path, coded):
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 @pytest.mark.parametrize("packing", ["none", "snappy"])
-@settings(max_examples=60, deadline=None, suppress_health_check=FIXTURES)
+@settings(max_examples=25, deadline=None, suppress_health_check=FIXTURES)
 @given(data=st.data())
 def test_damage_is_seen_or_the_rows_are_those_of_pyarrow(tmp_path_factory, version, packing, data):
     path = tmp_path_factory.mktemp("damaged") / "a.parquet"

@@ -65,7 +65,6 @@ from types import SimpleNamespace
 import polars as pl
 import halfmask as hm
 from halfmask.masks import TABLE_MASKS, mask_table
-from halfmask.assess.risk import suda
 from halfmask.data import open_table
 from numba.core import event
 
@@ -100,8 +99,6 @@ def mask(rows, mask):
 def run(job, rows):
     if job in ("mondrian", "full-domain", "mdav"):
         return protect(rows, job)
-    if job == "suda":
-        return suda(rows, quasi_identifiers=rows.columns[:4])
     options = {"rank-swapping": {"max_rank_distance": 0.1}, "microaggregation": {"k": 3}}[job]
     mask(rows, TABLE_MASKS[job](columns=("age",), **options))
 
@@ -117,7 +114,7 @@ print(first.n, other.n)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "job", ["mondrian", "full-domain", "mdav", "rank-swapping", "microaggregation", "suda"]
+    "job", ["mondrian", "full-domain", "mdav", "rank-swapping", "microaggregation"]
 )
 def test_other_tables_compile_nothing(tmp_path, job):
     """With missing values, other types, more columns and more values."""

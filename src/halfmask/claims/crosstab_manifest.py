@@ -27,11 +27,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
-from halfmask.claims._details import At, Details, key, released_name
+from halfmask.claims._details import At, Details, key, read, released_name
 from halfmask.claims.manifest import TABLES
 
 if TYPE_CHECKING:
-    from halfmask.claims.claim import Json
+    from halfmask.claims.claim import Claim, Json
 
 #: The models of their claims.
 TRUE_VALUES: Final = "true-values"
@@ -70,57 +70,39 @@ class StatedSum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedDimension:
-    """A dimension: its codes in the order of the tables, and which of them are sums of others.
+    """A dimension: its codes in the order of the tables, and which of them are sums of others."""
 
-    Attributes
-    ----------
-    name
-        The name of its column in the tables.
-    total
-        The code of all together.
-    codes, sums
-        As of a dimension; a code that is no sum's total is at the bottom.
-    levels
-        Columns of the originals that the codes are read from, the last one having the codes at the
-        bottom; empty: the column of its name.
-    missing
-        The code of rows without one; ``None``: there are none.
-    """
-
+    #: The name of its column in the tables.
     name: str
+    #: The code of all together.
     total: str
+    #: codes, sums: as of a dimension; a code that is no sum's total is at the bottom.
     codes: tuple[str, ...]
     sums: tuple[StatedSum, ...]
+    #: Columns of the originals that the codes are read from, the last one having the codes at the
+    #: bottom; empty: the column of its name.
     levels: tuple[str, ...] = field(default=(), metadata=key(optional=True))
+    #: The code of rows without one; ``None``: there are none.
     missing: str | None = field(default=None, metadata=key(optional=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedTable:
-    """One table and its files.
+    """One table and its files."""
 
-    Attributes
-    ----------
-    name
-        Its name.
-    file, crossed
-        The long table, and the same with the last dimension across; ``None``: there is none.
-    dimensions
-        The dimensions that it crosses.
-    measure
-        The column that is summed; ``None`` where rows are counted.
-    negative
-        Whether contributions may be below 0; the same in all tables of a measure.
-    derived
-        Columns that are made of the value: the mean by row, the share of the table's total.
-    """
-
+    #: Its name.
     name: str
+    #: file, crossed: the long table, and the same with the last dimension across; ``None``: there
+    #: is none.
     file: TableFile
     crossed: CrossFile
+    #: The dimensions that it crosses.
     dimensions: tuple[str, ...]
+    #: The column that is summed; ``None`` where rows are counted.
     measure: str | None
+    #: Whether contributions may be below 0; the same in all tables of a measure.
     negative: bool
+    #: Columns that are made of the value: the mean by row, the share of the table's total.
     derived: tuple[Literal["mean", "share"], ...]
 
 
@@ -135,40 +117,30 @@ class StatedReady:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TablesDetails(Details):
-    """What only the manifest of tables of counts and sums has.
-
-    Attributes
-    ----------
-    method
-        Name and parameters of the protection.
-    dimensions, tables
-        See the values above. All tables together are one system of equations for each measure.
-    zeros
-        ``"published"``: a combination of codes without a line is 0. ``"suppressible"``: each has
-        a line, and one without is 0 all the same.
-    earlier
-        The hashes of the manifests of releases that were published before.
-    owner, weight
-        Columns of the microdata: whose rows they are, and sampling weights.
-    weights
-        How rules see a weighted contribution; ``None`` without weights.
-    ready
-        The columns of ready tables; ``None`` where the tables were made of microdata.
-    """
+    """What only the manifest of tables of counts and sums has."""
 
     kind = TABLES
     called = "tables of counts and sums"
 
+    #: Name and parameters of the protection.
     method: Mapping[str, Json]
+    #: dimensions, tables: see the values above. All tables together are one system of equations for
+    #: each measure.
     dimensions: tuple[StatedDimension, ...]
     tables: tuple[StatedTable, ...]
+    #: ``"published"``: a combination of codes without a line is 0. ``"suppressible"``: each has a
+    #: line, and one without is 0 all the same.
     zeros: Literal["published", "suppressible"]
+    #: The hashes of the manifests of releases that were published before.
     earlier: tuple[Sha256, ...] = field(default=(), metadata=key(optional=True))
+    #: owner, weight: columns of the microdata: whose rows they are, and sampling weights.
     owner: str | None = field(default=None, metadata=key(optional=True))
     weight: str | None = field(default=None, metadata=key(optional=True))
+    #: How rules see a weighted contribution; ``None`` without weights.
     weights: Literal["replicated", "sample"] | None = field(
         default=None, metadata=key(optional=True)
     )
+    #: The columns of ready tables; ``None`` where the tables were made of microdata.
     ready: StatedReady | None = field(default=None, metadata=key(optional=True))
 
 
@@ -195,3 +167,9 @@ class StatedRule:
     p: float | None = field(default=None, metadata=key(optional=True))
     q: float | None = field(default=None, metadata=key(optional=True))
     dimension: str | None = field(default=None, metadata=key(optional=True))
+
+
+def rules_of(claim: Claim) -> tuple[StatedRule, ...]:
+    """Return the rules that a claim `PROTECTED_CELLS` is about."""
+    rules = At(claim.about.get("rules"), "the claim: rules")
+    return rules.each(lambda it: read(StatedRule, it))

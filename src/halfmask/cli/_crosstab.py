@@ -65,6 +65,10 @@ class ShapeOptions:
         "--levels COLUMN=TOP,...,COLUMN: A column's hierarchy as columns of TABLE, from the top "
         "down, as in town=country,region,town; may be given more than once."
     )
+    codes: list[str] | None = option(
+        "--codes COLUMN=CODE,...: All codes of a dimension, where they mustn't be read off the "
+        "data: differential-privacy needs them; may be given more than once."
+    )
     hierarchies: str | None = option(
         "--hierarchies DIR: A folder of hierarchies, as in DIR/town.csv (as of ARX) or "
         "DIR/town.hrc (as of tau-argus). A / in the name of a column is %2F in that of its file."
@@ -107,13 +111,17 @@ class ShapeOptions:
         said = {"total": self.total, "missing": self.missing_code}
         given = {key: code for key, code in said.items() if code is not None}
         found: dict[str, dict[str, object]] = {name: {**given} for name in names}
-        for name, levels in pairs(self.levels, "--levels COLUMN=TOP,...,COLUMN", names=names):
-            if name not in found:
-                raise UsageError(
-                    f"{name!r} has --levels and is no dimension.",
-                    hint=f"The dimensions are {', '.join(names)}.",
-                )
-            found[name]["levels"] = list(items_of(levels, "A name of --levels"))
+        for key, asked, form in (
+            ("levels", self.levels, "--levels COLUMN=TOP,...,COLUMN"),
+            ("codes", self.codes, "--codes COLUMN=CODE,..."),
+        ):
+            for name, listed in pairs(asked, form, names=names):
+                if name not in found:
+                    raise UsageError(
+                        f"{name!r} has --{key} and is no dimension.",
+                        hint=f"The dimensions are {', '.join(names)}.",
+                    )
+                found[name][key] = list(items_of(listed, f"An item of --{key}"))
         for name, file in self._files(names, folder):
             found[name]["hierarchy"] = file
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask.cli import _rooms as rooms
@@ -411,7 +412,8 @@ def _owners_page(view: _View, out: str) -> str | None:
     if view.owners_page is None:
         return None
     name = out.rstrip("/")
-    return f"{name.rpartition('/')[2] if '://' in name else name}{view.owners_page}"
+    page = f"{name.rpartition('/')[2] if '://' in name else name}{view.owners_page}"
+    return page if Path(page).is_file() else None
 
 
 def _show(release: Release[Any], view: _View, out: str, screen: Console, *, verbose: bool) -> None:

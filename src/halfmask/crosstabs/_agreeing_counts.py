@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 from scipy.sparse import block_diag, csr_array, diags_array, eye_array, hstack, kron, vstack
 
-from halfmask._errors import DataError, PolicyError
+from halfmask._errors import PolicyError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,15 +67,9 @@ class TableShape:
 
     def counts(self, cells: Cells) -> NDArray[np.int64]:
         """Return the true counts of the finest cells."""
-        known = {
-            tuple(codes): value
-            for codes, value in zip(cells.codes.tolist(), cells.value.tolist(), strict=True)
-        }
+        known = dict(zip(map(tuple, cells.codes.tolist()), cells.value.tolist(), strict=True))
         found = [known.get(tuple(codes), 0.0) for codes in self.codes(leaves=True).tolist()]
-        counts = np.array(found)
-        if (counts != np.rint(counts)).any():
-            raise DataError("Counts with weights can't get noise.", hint="Leave the weight out.")
-        return counts.astype(np.int64)
+        return np.rint(found).astype(np.int64)
 
     def sums(self) -> csr_array:
         """Return the matrix that adds up finest cells to all cells."""
@@ -197,13 +191,11 @@ def _with_total(counts: Counts, total: float) -> Counts:
     return np.asarray(np.maximum(counts - excess[last], 0.0))
 
 
-def rounding_steps(
-    shapes: list[TableShape],
-) -> list[tuple[Crossed, list[Crossed]]]:
+def rounding_steps(shapes: list[TableShape]) -> list[tuple[Crossed, list[Crossed]]]:
     """Return what is made whole one after the other, and the sums that hold each.
 
-    First what tables share, then the tables. Sums by two sets of dimensions always leave whole
-    numbers; so do those by more, if these have nothing in common.
+    First what tables share, then the tables. Sums by two sets of dimensions are a network, which
+    has a solution in whole numbers; more sets that have nothing in common are joined one by one.
     """
     sets = {each.has for each in shapes} | {(False,) * len(shapes[0].has)}
     while True:
@@ -211,17 +203,22 @@ def rounding_steps(
         if not more:
             break
         sets |= more
-    steps = []
+    steps: list[tuple[Crossed, list[Crossed]]] = []
     for own in sorted(sets, key=lambda has: (sum(has), has))[1:]:
         below = [it for it in sets if it != own and _both(it, own) == it]
         held = [it for it in below if not any(it != b and _both(it, b) == it for b in below)]
         if len(held) > 2 and any(any(_both(a, b)) for a, b in combinations(held, 2)):
             raise PolicyError(
-                "has tables that overlap in a circle: their counts can't always be whole numbers "
-                "that add up.",
+                "The policy has tables that overlap in a circle: their counts can't always be "
+                "whole numbers that add up.",
                 hint="Replace them by one table with all their dimensions, or leave one out.",
             )
-        steps.append((own, sorted(held)))
+        held.sort()
+        while len(held) > 2:
+            union = tuple(a or b for a, b in zip(held[0], held[1], strict=True))
+            steps.append((union, held[:2]))
+            held = [union, *held[2:]]
+        steps.append((own, held))
     return steps
 
 

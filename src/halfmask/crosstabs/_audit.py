@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from halfmask._progress import silent
+from halfmask.crosstabs._merging import Merged, merge
 from halfmask.crosstabs._pattern import Audit
 from halfmask.crosstabs._program import Deviations, Extremes, Room, components
 from halfmask.crosstabs._witnesses import Needs, Witnesses
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 _CLOSE: Final = 1e-9
 #: The least number of ends that one program for many must prove for another one to follow.
 _SHARED: Final = 3
+#: Needs are asked for together if they are at least so many, and while that proves such a share.
+_MANY: Final = 20
+_MANY_SHARE: Final = 0.03
 
 
 def audit(
@@ -49,7 +53,7 @@ def audit(
         lower[hidden] = upper[hidden] = np.nan
     needs = Needs.of(requirements, cells.n)
     witnesses = Witnesses(needs, room, hidden)
-    prove(cells.equations, room, hidden, witnesses, progress=progress)
+    prove(cells.equations, room, hidden, witnesses, together=True, progress=progress)
     return Audit(lower=lower, upper=upper, unmet=np.unique(needs.requirement[witnesses.open]))
 
 
@@ -59,36 +63,89 @@ def prove(
     hidden: NDArray[np.bool_],
     witnesses: Witnesses,
     *,
+    together: bool,
     progress: Progress,
 ) -> None:
-    """Look for a proof of each need that has none, with deviations of hidden cells alone."""
-    needs = witnesses.needs
-    price = np.where(hidden, 1.0, np.inf)
-    for group in components(equations, hidden):
-        program = None
-        for entry in witnesses.open[np.isin(needs.cell[witnesses.open], group)].tolist():
-            if witnesses.proof[entry] >= 0:
-                continue
-            program = program or Deviations(equations, room, group)
-            progress("Audit hidden cells")
-            found = program.reach(
-                int(needs.cell[entry]),
-                float(needs.amount[entry]),
-                price=price,
-                fixed=needs.fixed(entry),
-            )
-            if found is not None:
-                witnesses.add(*found)
+    """Look for a proof of each need that has none, with deviations of hidden cells alone.
+
+    With ``together`` one deviation is asked for many needs first, which moves many cells.
+    """
+    merged = merge(equations, room, hidden)
+    for groups in components(merged.equations, np.ones(merged.equations.shape[1], dtype=bool)):
+        _Proving(merged, groups, witnesses, progress).run(together=together)
+
+
+class _Proving:
+    """The search for proofs of needs in one component of hidden cells."""
+
+    def __init__(
+        self, merged: Merged, groups: NDArray[np.int64], witnesses: Witnesses, progress: Progress
+    ) -> None:
+        self._merged, self._witnesses, self._progress = merged, witnesses, progress
+        self._needs = needs = witnesses.needs
+        self._group = merged.group[needs.cell]
+        self._amount = needs.amount * merged.sign[needs.cell]
+        inside = np.isin(self._group, groups)
+        self._entries = np.flatnonzero(inside)
+        self._price = np.ones(merged.equations.shape[1])
+        self._groups = groups
+
+    def run(self, *, together: bool) -> None:
+        """Prove what can be proven."""
+        if not len(self._open()):
+            return
+        program = Deviations(self._merged.equations, self._merged.room, self._groups)
+        if together:
+            self._prove_many(program)
+        for entry in self._open().tolist():
+            if self._witnesses.proof[entry] < 0:
+                self._progress("Audit hidden cells")
+                known = self._merged.group[self._needs.fixed(entry)]
+                self._take(
+                    program.reach(
+                        int(self._group[entry]),
+                        float(self._amount[entry]),
+                        price=self._price,
+                        fixed=known[known >= 0],
+                    )
+                )
+
+    def _prove_many(self, program: Deviations) -> None:
+        """Ask for the needs of many cells at a time, while that proves enough of them."""
+        drawn = np.random.default_rng(0)  # which way a cell goes first
+        while True:
+            entries = drawn.permutation(self._open())
+            chosen = entries[np.unique(self._group[entries], return_index=True)[1]]
+            if len(chosen) < _MANY:
+                return
+            self._progress("Audit hidden cells")
+            self._take(program.reach_many(self._group[chosen], self._amount[chosen]))
+            if len(entries) - len(self._open()) < _MANY_SHARE * len(entries):
+                return
+
+    def _open(self) -> NDArray[np.int64]:
+        return self._entries[self._witnesses.proof[self._entries] < 0]
+
+    def _take(self, found: tuple[NDArray[np.int64], NDArray[np.float64]] | None) -> None:
+        if found is None:
+            return
+        moved = np.zeros(len(self._price))
+        moved[found[0]] = found[1]
+        whole = self._merged.spread(moved)
+        cells = np.flatnonzero(whole)
+        self._witnesses.add(cells, whole[cells])
 
 
 def _intervals(
     equations: csr_array, room: Room, hidden: NDArray[np.bool_], progress: Progress
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the least and the greatest deviation of each hidden cell."""
-    lower, upper = np.zeros(len(hidden)), np.zeros(len(hidden))
-    for group in components(equations, hidden):
-        lower[group], upper[group] = _Ends(equations, room, group, progress).found()
-    return lower, upper
+    merged = merge(equations, room, hidden)
+    n = merged.equations.shape[1]
+    down, up = np.zeros(n), np.zeros(n)
+    for groups in components(merged.equations, np.ones(n, dtype=bool)):
+        down[groups], up[groups] = _Ends(merged.equations, merged.room, groups, progress).found()
+    return merged.spread_ends(down, up)
 
 
 class _Ends:
@@ -150,17 +207,18 @@ def _propagated(
     """Return bounds of deviations, down and up, that follow from one equation at a time."""
     outer = np.stack([below, above])
     entries = equations.tocoo()
-    rows, columns, signs = entries.coords[0], entries.coords[1], entries.data
+    rows, columns = entries.coords
+    signs, size = np.sign(entries.data), np.abs(entries.data)
     for _ in range(rounds):
-        up = np.where(signs > 0, outer[1, columns], outer[0, columns])  # of the term
-        down = np.where(signs > 0, outer[0, columns], outer[1, columns])
+        up = size * np.where(signs > 0, outer[1, columns], outer[0, columns])  # of the term
+        down = size * np.where(signs > 0, outer[0, columns], outer[1, columns])
         for bound, positive_side, negative_side in ((down, 1, 0), (up, 0, 1)):
             # a term goes as far as all others of its equation together go the other way
             infinite = np.isinf(bound)
             sums = np.bincount(rows, np.where(infinite, 0.0, bound), equations.shape[0])
             many = np.bincount(rows, infinite, equations.shape[0])
             others = sums[rows] - np.where(infinite, 0.0, bound)
-            others = np.where(many[rows] - infinite > 0, np.inf, np.maximum(others, 0.0))
+            others = np.where(many[rows] - infinite > 0, np.inf, np.maximum(others, 0.0)) / size
             np.minimum.at(outer[positive_side], columns[signs > 0], others[signs > 0])
             np.minimum.at(outer[negative_side], columns[signs < 0], others[signs < 0])
     return outer

@@ -31,39 +31,11 @@ def cell_key_secret(vault: Vault, *, create: bool = True) -> bytes:
 
 
 def record_keys(records: pl.Series, key: bytes) -> pl.Series:
-    """Return the key of each record: 64 bits that a secret key and the record determine.
+    """Return 64 bits for each record, by keyed BLAKE2b (RFC 7693) of its text.
 
-    Parameters
-    ----------
-    records
-        What tells records apart, such as a number; no cell may be missing. Rows of several batches
-        may be given one batch after the other.
-    key
-        32 secret bytes, as of `cell_key_secret`.
-
-    Returns
-    -------
-    pl.Series
-        UInt64. The sum over the records of a cell, modulo 2**64, is the cell's key: sums of
-        unsigned integers wrap around in polars and NumPy, so it is exact in any order.
-
-    Raises
-    ------
-    SchemaError
-        If the column has another type than texts, categories, whole numbers or numbers.
-    DataError
-        If a record is missing.
-
-    Notes
-    -----
-    Keyed BLAKE2b (RFC 7693) of the record's text: 7, 7.0 and ``"7"`` are one record, so that a
-    table from Parquet has the counts of one from CSV. The name of the column doesn't matter.
-
-    Examples
-    --------
-    >>> keys = record_keys(pl.Series("id", [1, 2, 1]), bytes(32))
-    >>> keys[0] == keys[2], keys[0] == keys[1]
-    (True, False)
+    7, 7.0 and "7" are one record, and the column's name doesn't matter: tables from CSV and Parquet
+    have the same counts. Sums over the records of a cell are exact in any order, since unsigned
+    integers wrap around.
     """
     check_key(key)
     kind = records.dtype
@@ -106,36 +78,9 @@ def check_records(records: pl.Series) -> None:
 def transition_table(settings: CellKey) -> NDArray[np.float64]:
     """Return with which probability each count is changed by each deviation.
 
-    Parameters
-    ----------
-    settings
-        Bounds, variance, and the least count that is left.
-
-    Returns
-    -------
-    NDArray
-        A row for each count from 0; the last one is for all larger counts, too. A column for each
-        deviation from -max_deviation to max_deviation.
-
-    Raises
-    ------
-    ParameterError
-        If no distribution within the bounds has mean 0 and this variance.
-
-    Notes
-    -----
-    Each row has maximum entropy among the distributions with its bounds, mean 0 and the variance:
-    probabilities are proportional to exp(a d + b d**2). Source: S. Giessing, "Computational issues
-    in the design of transition probabilities and disclosure risk estimation for additive noise",
-    PSD 2016. No count becomes negative, and 0 stays 0. Unlike R's ptable there is no condition of
-    monotony, which for small counts would silently lower the variance.
-
-    Examples
-    --------
-    >>> from halfmask.crosstabs._protections import CellKey
-    >>> table = transition_table(CellKey(max_deviation=2, variance=1.0, record="id"))
-    >>> table[-1].round(4).tolist()
-    [0.0638, 0.2447, 0.383, 0.2447, 0.0638]
+    A row for each count from 0, the last one for all larger ones; a column for each deviation from
+    -max_deviation. Each row has maximum entropy for its bounds, mean 0 and the variance: S.
+    Giessing, PSD 2016. R's ptable also wants monotony, and lowers the variance where that fails.
     """
     most, least = settings.max_deviation, settings.least_count
     deviations = np.arange(-most, most + 1)
@@ -161,28 +106,7 @@ def transition_table(settings: CellKey) -> NDArray[np.float64]:
 def perturb(
     counts: NDArray[np.float64], cell_keys: NDArray[np.uint64], table: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return counts, each changed as the transition table says for its cell key.
-
-    Parameters
-    ----------
-    counts
-        Whole numbers from 0.
-    cell_keys
-        The sum of the record keys of each cell, modulo 2**64.
-    table
-        As of `transition_table`; it may be another, with as many deviations below 0 as above.
-
-    Raises
-    ------
-    DataError
-        If a count isn't a whole number from 0, as with weights.
-
-    Examples
-    --------
-    >>> always_up = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> perturb(np.array([0.0, 3.0]), np.array([5, 6], dtype=np.uint64), always_up).tolist()
-    [0.0, 4.0]
-    """
+    """Return counts, each changed as a transition table says for the sum of its record keys."""
     wrong = int(((counts < 0) | (counts != np.floor(counts))).sum())
     if wrong:
         raise DataError(

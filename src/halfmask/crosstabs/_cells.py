@@ -24,33 +24,23 @@ _MOST: Final = 1 << 62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contributors:
-    """Who contributes to each of n cells.
+    """Who contributes to each of n cells."""
 
-    Attributes
-    ----------
-    rows
-        Rows of microdata in the cell, not weighted; shape (n,).
-    count
-        Contributors: distinct owners where an owner column is named, rows otherwise; shape (n,).
-    largest
-        The contributions of the largest by their size, in descending order, 0 where there are
-        fewer; one owner's rows are one contribution; shape (n, LARGEST). A ready table may know
-        fewer of them: the others are NaN.
-    owners
-        A number for the owner of each of `largest`; the same number is the same owner in all
-        cells. -1 where there is none or nobody knows; shape (n, LARGEST).
-    absolute
-        The sum of the contributions' absolute values, weighted; shape (n,).
-    weights
-        The sampling weight of each of `largest`, which are not weighted: of several rows, their
-        weighted sum by their sum; ``None`` where there are no weights; shape (n, LARGEST).
-    """
-
+    #: Rows of microdata in the cell, not weighted; -1 where a ready table doesn't say; shape (n,).
     rows: NDArray[np.int64]
+    #: Contributors: distinct owners where an owner column is named, rows otherwise; shape (n,).
     count: NDArray[np.float64]
+    #: The contributions of the largest by their size, in descending order, 0 where there are fewer;
+    #: one owner's rows are one contribution; shape (n, LARGEST). A ready table may know fewer of
+    #: them: the others are NaN.
     largest: NDArray[np.float64]
+    #: A number for the owner of each of `largest`; the same number is the same owner in all cells.
+    #: -1 where there is none or nobody knows; shape (n, LARGEST).
     owners: NDArray[np.int64]
+    #: The sum of the contributions' absolute values, weighted; shape (n,).
     absolute: NDArray[np.float64]
+    #: The sampling weight of each of `largest`, which are not weighted: of several rows, their
+    #: weighted sum by their sum; ``None`` where there are no weights; shape (n, LARGEST).
     weights: NDArray[np.float64] | None = None
 
 
@@ -60,42 +50,28 @@ class Cells:
 
     A cell that stands in several tables is one cell. A combination of codes that nobody is in has
     no cell unless zeros may be hidden: it is published as 0.
-
-    Attributes
-    ----------
-    measure
-        The column that is summed; ``None`` where rows are counted.
-    dimensions
-        The dimensions of all tables.
-    codes
-        For each cell the position of its code in each dimension; in a dimension that its table
-        lacks, that of the total; shape (n, number of dimensions).
-    value
-        The count or sum of each cell, weighted; shape (n,).
-    contributors
-        Who contributes; ``None`` if a ready table doesn't say.
-    equations
-        One row for each equation, ``equations @ value == 0``: -1 for the total and 1 for each
-        part.
-    tables
-        The cells of each table in the order in which it shows them, by its name.
-    record_keys
-        The sum of the keys of the records in each cell, modulo 1; shape (n,).
-    added
-        Of ready tables: cells that no table had, added as sums of their parts.
-    rounding
-        Of ready tables: how far each value may be from the exact one. Equations hold within it.
     """
 
+    #: The column that is summed; ``None`` where rows are counted.
     measure: str | None
+    #: The dimensions of all tables.
     dimensions: tuple[Dimension, ...]
+    #: For each cell the position of its code in each dimension; in a dimension that its table
+    #: lacks, that of the total; shape (n, number of dimensions).
     codes: NDArray[np.int32]
+    #: The count or sum of each cell, weighted; shape (n,).
     value: NDArray[np.float64]
+    #: Who contributes; ``None`` if a ready table doesn't say.
     contributors: Contributors | None
+    #: One row for each equation, ``equations @ value == 0``: -1 for the total and 1 for each part.
     equations: csr_array
+    #: The cells of each table in the order in which it shows them, by its name.
     tables: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    #: The sum of the keys of the records in each cell, modulo 1; shape (n,).
     record_keys: NDArray[np.float64] | None = None
+    #: Of ready tables: cells that no table had, added as sums of their parts.
     added: int = 0
+    #: Of ready tables: how far each value may be from the exact one. Equations hold within it.
     rounding: float = 0.0
 
     @property

@@ -59,7 +59,7 @@ class CrosstabChange:
 
 
 def crosstab_change(published: Published, cells: NDArray[np.int64] | None = None) -> CrosstabChange:
-    """Compare published cells with the true ones: those of one table, or all of a measure.
+    """Compare published cells of a table, or of all of a measure, with true ones.
 
     The result depends on true values: it is for the owner.
 

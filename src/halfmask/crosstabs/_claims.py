@@ -194,6 +194,7 @@ def tables_weaknesses(policy: TablesPolicy) -> list[str]:
     if isinstance(protection, Suppression):
         found += [_ZEROS] if policy.zeros == "published" else []
         found += [_LONE] if protection.singletons == "off" else []
+        found += [_MEASURES] if len({it.value for it in policy.tables if it.value}) > 1 else []
         found += [_LATER if policy.earlier else _SECOND]
     return found
 
@@ -204,6 +205,10 @@ _ZEROS: Final = (
 _LONE: Final = (
     "singletons: an owner who is alone in a hidden cell knows it, and may compute other hidden "
     "cells."
+)
+_MEASURES: Final = (
+    "several-measures: each measure is protected by itself; where one is the sum of others, as "
+    "turnover is of cost and profit, they tell of each other."
 )
 _SECOND: Final = (
     "one-release: a second release of tables of the same data can be subtracted from this one, "

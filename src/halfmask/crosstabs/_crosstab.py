@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,7 +12,7 @@ from halfmask.crosstabs._policy import TablesPolicy
 from halfmask.release import Inputs, Release, kind_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from halfmask.crosstabs._release import TablesFacts
     from halfmask.engines import Engine
@@ -246,12 +247,11 @@ def _number(given: Any) -> Any:  # noqa: ANN401 # the policy refuses what isn't 
 
 
 def _pair(given: object, name: str) -> tuple[Any, Any]:
-    if isinstance(given, str) or not hasattr(given, "__len__") or len(given) != 2:
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
         raise ParameterError(
             f"The {name!r} parameter of crosstab must be a pair of numbers.",
             hint={"dominance": "Give (n, k), such as (2, 85)."}.get(
                 name, "Give (p, q), such as (10, 50)."
             ),
         )
-    first, second = given  # type: ignore[misc] # it has two
-    return first, second
+    return given[0], given[1]

@@ -19,17 +19,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask._progress import Progress
-    from halfmask.crosstabs._program import Deviations
+    from halfmask.crosstabs._program import Deviations, Programs
     from halfmask.crosstabs._witnesses import Witnesses
 
-#: How often a search for cells is repeated at prices that make each cell cost what it costs.
-_RESCALINGS: Final = 2
 #: The price of a unit of a hidden cell, as a share of the least price: proofs that move few cells.
 _HIDDEN: Final = 1e-3
 
 
 def grow(
-    program: Deviations,
+    programs: Programs,
     witnesses: Witnesses,
     cost: NDArray[np.float64],
     hidden: NDArray[np.bool_],
@@ -47,38 +45,15 @@ def grow(
         if witnesses.proof[entry] >= 0:
             continue
         progress("Hide cells", done / len(order))
-        found = _cheapest(program, witnesses, entry, cost, hidden)
-        if found is not None:
-            hidden[found[0]] = True
-            witnesses.add(*found)
+        cell, amount = int(needs.cell[entry]), float(needs.amount[entry])
+        price = np.where(hidden, _HIDDEN * cost.min(initial=1.0), cost)
+        for program in programs.around(cell, cost, hidden):
+            found = program.reach(cell, amount, price=price, fixed=needs.fixed(entry))
+            if found is not None:
+                hidden[found[0]] = True
+                witnesses.add(*found)
+                break
     return hidden
-
-
-def _cheapest(
-    program: Deviations,
-    witnesses: Witnesses,
-    entry: int,
-    cost: NDArray[np.float64],
-    hidden: NDArray[np.bool_],
-) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-    """Return the deviation for a need whose cells cost least to hide, among those tried."""
-    needs = witnesses.needs
-    cell, amount = int(needs.cell[entry]), float(needs.amount[entry])
-    price = np.where(hidden, _HIDDEN * cost.min(initial=1.0), cost)
-    best, least = None, np.inf
-    for _ in range(_RESCALINGS + 1):
-        found = program.reach(cell, amount, price=price, fixed=needs.fixed(entry))
-        if found is None:
-            break
-        used, moved = found
-        total = cost[used[~hidden[used]]].sum()
-        if total < least:
-            best, least = found, total
-        if total == 0:
-            break
-        new = ~hidden[used]
-        price[used[new]] = cost[used[new]] * abs(amount) / np.abs(moved[new])
-    return best
 
 
 class Conditions:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from halfmask._errors import HierarchyError, SchemaError
+from halfmask._errors import HierarchyError, PolicyError, SchemaError
 from halfmask.crosstabs._dimension import CodeSum, Dimension, flat_dimension, tree_dimension
 from halfmask.crosstabs._policy import DimensionSection
 from halfmask.data import natural_order, read_hierarchy
@@ -111,7 +111,12 @@ def build_dimensions(
     for name, paths in found.items():
         section = policy.dimensions.get(name) or DimensionSection()
         dimension = _declared(
-            policy, name, section, paths, order=order.get(name, ()), totals_too=totals_too
+            policy,
+            name,
+            section,
+            paths,
+            order=order.get(columns_of(policy, name)[-1], ()),
+            totals_too=totals_too,
         )
         made[name] = _with_sums(dimension, section.sums)
         _check_codes(made[name], [path[-1] for path in paths], totals_too=totals_too)
@@ -128,6 +133,12 @@ def _declared(
     totals_too: bool,
 ) -> Dimension:
     """Return a dimension without the sums that the policy adds."""
+    given = [key for key in ("levels", "hierarchy", "codes") if getattr(section, key)]
+    if len(given) > 1:
+        raise PolicyError(
+            f"Dimension {name!r} has {' and '.join(given)}; one of them says what its codes are.",
+            hint="Keep one of them; further groups of codes are sums.",
+        )
     if section.hierarchy is not None:
         place = Path(section.hierarchy)
         if policy.folder is not None:
@@ -136,14 +147,31 @@ def _declared(
     if section.codes:
         return flat_dimension(name, section.codes, total=section.total)
     if section.levels:
-        return tree_dimension(name, paths, total=section.total)
+        return tree_dimension(name, _sorted_paths(paths, order), total=section.total)
     codes = {path[-1] for path in paths} - set(section.sums)
     if section.total in codes and not totals_too:
         raise _report_total(name)
     codes.discard(section.total)
-    ordered = [code for code in order if code in codes]
-    others = natural_order(pl.Series(sorted(codes.difference(ordered)), dtype=pl.String))
-    return flat_dimension(name, [*ordered, *others], total=section.total)
+    return flat_dimension(name, _sorted_codes(codes, order), total=section.total)
+
+
+def _sorted_codes(codes: Iterable[str], order: Sequence[str]) -> list[str]:
+    """Return codes in the order of their column's type, and others in their natural order."""
+    different = set(codes)
+    ordered = [code for code in order if code in different]
+    others = natural_order(pl.Series(sorted(different.difference(ordered)), dtype=pl.String))
+    return [*ordered, *others]
+
+
+def _sorted_paths(paths: Sequence[tuple[str, ...]], order: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return paths in the order of the codes of each level; rows of a table have no order."""
+    longest = max(map(len, paths))
+    ranks = []
+    for level in range(longest):
+        codes = {path[level] for path in paths if len(path) > level}
+        ordered = _sorted_codes(codes, order if level == longest - 1 else ())
+        ranks.append({code: at for at, code in enumerate(ordered)})
+    return sorted(paths, key=lambda path: [ranks[at][code] for at, code in enumerate(path)])
 
 
 def _report_total(name: str) -> SchemaError:

@@ -98,9 +98,12 @@ class _Master:
         n = len(self._cells)
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = n, 0
-        model.col_cost_ = cost[self._cells]
+        self._unit = float(cost[self._cells].max(initial=0.0)) or 1.0  # tolerances are absolute
+        model.col_cost_ = cost[self._cells] / self._unit
         model.col_lower_, model.col_upper_ = np.zeros(n), np.ones(n)
         self._solver = quiet_solver(model)
+        self._solver.setOptionValue("mip_rel_gap", _EXACT / 10.0)
+        self._solver.setOptionValue("mip_abs_gap", 0.0)
         self._kinds: Any = highspy.HighsVarType
 
     def add(self, cuts: list[NDArray[np.float64]]) -> None:
@@ -121,4 +124,4 @@ class _Master:
         share[self._cells] = np.asarray(self._solver.getSolution().col_value)
         information = self._solver.getInfo()
         value = information.mip_dual_bound if whole else information.objective_function_value
-        return share, self._given + value
+        return share, self._given + value * self._unit

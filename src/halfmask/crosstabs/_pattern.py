@@ -15,18 +15,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sensitivity:
-    """Which cells are sensitive, by which rules, and the interval that each needs.
+    """Which cells are sensitive, by which rules, and the interval that each needs."""
 
-    Attributes
-    ----------
-    reasons
-        For each cell the names of the rules that it breaks; empty: it isn't sensitive.
-    below, above
-        How far below and above its value an attacker must not exclude; 0 where it isn't sensitive;
-        shape (n,).
-    """
-
+    #: For each cell the names of the rules that it breaks; empty: it isn't sensitive.
     reasons: tuple[tuple[str, ...], ...]
+    #: below, above: how far below and above its value an attacker must not exclude; 0 where it
+    #: isn't sensitive; shape (n,).
     below: NDArray[np.float64]
     above: NDArray[np.float64]
 
@@ -38,68 +32,47 @@ class Sensitivity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Requirements:
-    """Intervals that must stay possible: one entry for each cell and attacker.
+    """Intervals that must stay possible: one entry for each cell and attacker."""
 
-    Attributes
-    ----------
-    cell
-        The cell; shape (r,).
-    below, above
-        The attacker's interval must reach ``value - below`` and ``value + above``; shape (r,).
-    known
-        The hidden cells that this attacker knows, since they are the only one in them; empty for
-        somebody from outside.
-    """
-
+    #: The cell; shape (r,).
     cell: NDArray[np.int64]
+    #: below, above: the attacker's interval must reach ``value - below`` and ``value + above``;
+    #: shape (r,).
     below: NDArray[np.float64]
     above: NDArray[np.float64]
+    #: The hidden cells that this attacker knows, since they are the only one in them; empty for
+    #: somebody from outside.
     known: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """What everybody knows of each cell before a table is published.
+    """What everybody knows of each cell before a table is published."""
 
-    Attributes
-    ----------
-    lower, upper
-        Bounds of each cell, such as 0 and infinity; shape (n,).
-    must_stay, must_hide
-        Cells whose state is given: published before or by the policy, or hidden; shape (n,).
-    unlinked
-        How many cells were published before with another value: they aren't the same cells.
-    """
-
+    #: lower, upper: bounds of each cell, such as 0 and infinity; shape (n,).
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    #: must_stay, must_hide: cells whose state is given: published before or by the policy, or
+    #: hidden; shape (n,).
     must_stay: NDArray[np.bool_]
     must_hide: NDArray[np.bool_]
+    #: How many cells were published before with another value: they aren't the same cells.
     unlinked: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """Which cells are hidden, and how that was found.
+    """Which cells are hidden, and how that was found."""
 
-    Attributes
-    ----------
-    hidden
-        Whether each cell is hidden; shape (n,).
-    search
-        ``"linear"``, ``"optimal"`` or ``"elimination"``.
-    cost
-        The cost of all hidden cells.
-    bound
-        Proven: no pattern that meets the requirements costs less. ``None`` without a proof.
-    stopped
-        Whether the search was stopped before its end; the pattern meets the requirements anyway.
-    """
-
+    #: Whether each cell is hidden; shape (n,).
     hidden: NDArray[np.bool_]
+    #: ``"linear"``, ``"optimal"`` or ``"elimination"``.
     search: str
+    #: The cost of all hidden cells.
     cost: float
+    #: Proven: no pattern that meets the requirements costs less. ``None`` without a proof.
     bound: float | None = None
+    #: Whether the search was stopped before its end; the pattern meets the requirements anyway.
     stopped: bool = False
 
     @property
@@ -112,50 +85,33 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """What can be computed of hidden cells from those that are published.
+    """What can be computed of hidden cells from those that are published."""
 
-    Attributes
-    ----------
-    lower, upper
-        The least and the greatest value of each hidden cell that fits all that is published; the
-        value itself twice where a cell is published; shape (n,).
-    unmet
-        Positions in `Requirements` that aren't met.
-    """
-
+    #: lower, upper: the least and the greatest value of each hidden cell that fits all that is
+    #: published; the value itself twice where a cell is published; shape (n,).
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    #: Positions in `Requirements` that aren't met.
     unmet: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """The protected cells of one measure, as they are published.
+    """The protected cells of one measure, as they are published."""
 
-    Attributes
-    ----------
-    cells
-        The cells with their true values.
-    value
-        What is published; NaN where hidden; shape (n,).
-    hidden
-        Whether each cell is hidden; shape (n,).
-    sensitivity
-        Which cells are sensitive, where rules were applied.
-    pattern, audit
-        How hidden cells were found, and what can be computed of them; ``None`` if none are hidden
-        by the protection.
-    requirements
-        How many intervals of hidden cells were required of the audit.
-    unlinked
-        How many cells an earlier release published with another value.
-    """
-
+    #: The cells with their true values.
     cells: Cells
+    #: What is published; NaN where hidden; shape (n,).
     value: NDArray[np.float64]
+    #: Whether each cell is hidden; shape (n,).
     hidden: NDArray[np.bool_]
+    #: Which cells are sensitive, where rules were applied.
     sensitivity: Sensitivity | None = None
+    #: pattern, audit: how hidden cells were found, and what can be computed of them; ``None`` if
+    #: none are hidden by the protection.
     pattern: Pattern | None = None
     audit: Audit | None = None
+    #: How many intervals of hidden cells were required of the audit.
     requirements: int = 0
+    #: How many cells an earlier release published with another value.
     unlinked: int = 0

@@ -240,6 +240,8 @@ def _table_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
             "has [ready] with an owner or a weight.",
             "Ready tables have no rows of owners: name their columns count and largest.",
         )
+    if policy.ready is not None and any(it.derived for it in policy.tables):
+        yield "has [ready] and derived statistics.", "They are made of microdata: leave them out."
     for each in policy.tables:
         if len(set(each.dimensions)) < len(each.dimensions):
             yield f"has the table {each.name!r} with a dimension twice.", "Name each once."

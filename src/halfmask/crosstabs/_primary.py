@@ -178,7 +178,7 @@ def _apply(cells: Cells, rule: Rule, *, where: NDArray[np.bool_], weights: str |
     else:
         excess = _see_shares(cells, rule, where, weights).excess(cast("Concentration", rule))
         found, below, above = where & (excess > 0), excess, excess
-    if (absolute_sums(cells) <= cells.value * (1 + 1e-9)).all():  # all know that no cell is below 0
+    if is_nonnegative(cells):
         below = np.minimum(below, cells.value)
     return found, below, above
 
@@ -273,7 +273,8 @@ def _numbers(cells: Cells, of: str, where: NDArray[np.bool_]) -> NDArray[np.floa
     if who is None:
         known = np.full(cells.n, np.nan)
     else:
-        known = who.count if of == "contributors" else who.rows.astype(np.float64)
+        rows = np.where(who.rows < 0, np.nan, who.rows)  # of a ready table nobody may know them
+        known = who.count if of == "contributors" else rows
     number = np.where(np.isnan(known) & (cells.is_count | (cells.value == 0)), cells.value, known)
     if (unknown := np.isnan(number) & where).any():
         raise DataError(
@@ -291,6 +292,11 @@ def absolute_sums(cells: Cells) -> NDArray[np.float64]:
         return value
     known = cells.contributors.absolute
     return np.where(np.isnan(known), value, known)
+
+
+def is_nonnegative(cells: Cells) -> bool:
+    """Whether no contribution is negative: everybody knows then that no cell is below 0."""
+    return bool((absolute_sums(cells) <= cells.value * (1 + 1e-9)).all())
 
 
 def _least(cells: Cells) -> float:

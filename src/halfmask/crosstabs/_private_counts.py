@@ -21,14 +21,11 @@ from halfmask.crosstabs._hierarchies import columns_of
 from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._pattern import Published
 from halfmask.crosstabs._tabulate import open_rows
-from halfmask.dp.ledger import (
-    PrivacyUnit,
-    rows_of_units,
-)
+from halfmask.dp.ledger import PrivacyUnit, rows_of_units
 from halfmask.dp.noise import LaplaceMechanism
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -46,21 +43,17 @@ _MOST_CELLS: Final = 5_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableNoise:
-    """The noise that the finest cells of one table got; none of it depends on the data.
-
-    Attributes
-    ----------
-    table
-        The name of the table.
-    cells
-        How many cells got noise: the combinations of codes that aren't sums.
-    mechanism
-        The noise of each.
-    """
+    """The noise that the finest cells of one table got; none of it depends on the data."""
 
     table: str
+    #: Combinations of codes that aren't sums: each got noise.
     cells: int
     mechanism: LaplaceMechanism
+
+    @property
+    def event(self) -> MechanismEvent:
+        """What it costs."""
+        return self.mechanism.event(self.cells)
 
     @property
     def deviation(self) -> float:
@@ -78,28 +71,18 @@ class TableNoise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateCells:
-    """Counts with noise, and what it costs.
+    """Counts with noise, and what it costs; no true count is in it."""
 
-    Attributes
-    ----------
-    published
-        All cells of the declared codes; they hold the published counts, and no true one.
-    noise
-        That of each table.
-    epsilon
-        What all tables cost together.
-    unit
-        Whose presence is protected.
-    """
-
+    #: All cells of the declared codes.
     published: Published
     noise: tuple[TableNoise, ...]
+    #: Of all tables together.
     epsilon: float
     unit: PrivacyUnit
 
     def events(self) -> list[MechanismEvent]:
         """Return what the mechanisms did."""
-        return _events(self.noise)
+        return [each.event for each in self.noise]
 
     def claim(self) -> Claim:
         """Claim what the tables cost; the verifier adds it up again from the events."""
@@ -133,7 +116,7 @@ def unit_of(policy: TablesPolicy) -> PrivacyUnit:
     if policy.owner is None:
         if settings.person_rows > 1:
             raise PolicyError(
-                "has person_rows and no owner.",
+                "The policy has person_rows and no owner.",
                 hint="Name the column of persons by the key owner, or leave person_rows out: "
                 "without an owner each row is a person.",
             )
@@ -145,7 +128,7 @@ def check_declared(policy: TablesPolicy) -> None:
     """Raise unless the policy declares the codes of each dimension: the data must not say them."""
     if policy.ready is not None:
         raise PolicyError(
-            "has [ready], and counts under differential privacy.",
+            "The policy has [ready], and counts under differential privacy.",
             hint="Give the rows: in cells nobody sees how many of them one person has.",
         )
     names = dict.fromkeys(name for each in policy.tables for name in each.dimensions)
@@ -157,13 +140,13 @@ def check_declared(policy: TablesPolicy) -> None:
     ]
     if bare:
         raise PolicyError(
-            f"declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: read off the "
-            "data, they would show who is there.",
+            f"The policy declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: "
+            "read off the data, they would show who is there.",
             hint=f'Write [dimensions.{bare[0]}] with codes = ["...", "..."], or a hierarchy file.',
         )
     if policy.weight is not None:
         raise PolicyError(
-            "has a weight, and counts under differential privacy.",
+            "The policy has a weight, and counts under differential privacy.",
             hint="Leave the weight out: one person's weight can change a count by any amount.",
         )
 
@@ -224,42 +207,14 @@ def private_counts(
 ) -> PrivateCells:
     """Add noise to the finest cells of each table, and make all sums agree.
 
-    Parameters
-    ----------
-    cells
-        Counts of the rows of `rows_that_count`; a combination that has no cell has nobody in it.
-        Their dimensions are declared.
-    settings
-        Epsilon, divided equally among the tables.
-    unit
-        Whose presence is protected.
-    crossed
-        The dimensions of each table, by its name.
-    book
-        Called with what the noise costs before it is drawn, to charge a ledger; it may refuse.
+    ``cells`` counts `rows_that_count`; where it has no cell, nobody is. ``book`` is called with
+    what the noise costs before it is drawn, and may refuse. All later steps see noisy counts alone,
+    so they cost nothing:
 
-    Returns
-    -------
-    PrivateCells
-        Whole numbers from 0; every equation holds, in and between tables.
-
-    Raises
-    ------
-    ParameterError
-        If there are too many combinations of codes.
-    PolicyError
-        If tables overlap so that no whole numbers may add up.
-
-    Notes
-    -----
-    Laplace noise on the histogram of each table, with L1 sensitivity ``unit.max_rows``. Then, from
-    the noisy counts alone, so that it costs nothing:
-
-    1. Least squares make shared totals of tables agree; all noise has one scale, so that this is
-       the best linear estimate (Hay et al., "Boosting the accuracy of differentially private
-       histograms through consistency", VLDB 2010).
-    2. The counts from 0 with this grand total that fit all cells best, each weighted by the
-       inverse of the number of cells that it sums: cells that would be negative raise no total.
+    1. Least squares make shared totals of tables agree: all noise has one scale (Hay et al., VLDB
+       2010).
+    2. The counts from 0 with this grand total that fit all cells best, each weighted by the inverse
+       of the number of cells that it sums: cells that would be negative raise no total.
     3. Whole numbers next to these: first what tables share, then the tables, by largest remainders
        and network flows.
     """
@@ -271,9 +226,8 @@ def private_counts(
             f"{_MOST_CELLS:,} are allowed.",
             hint="Leave out dimensions, or group codes.",
         )
-    sensitivity = float(unit.l1(1, grouped=False))
     mechanism = LaplaceMechanism.calibrated(
-        sensitivity=sensitivity, epsilon=settings.epsilon / len(shapes)
+        sensitivity=float(unit.l1(1, grouped=False)), epsilon=settings.epsilon / len(shapes)
     )
     noise = tuple(
         TableNoise(table=each.name, cells=each.n_leaves, mechanism=mechanism) for each in shapes
@@ -281,7 +235,7 @@ def private_counts(
     # What can't be made whole is refused before anything is paid for.
     rounding_steps([shapes[at] for at in set(largest_tables(shapes))])
     exact = [each.counts(cells) for each in shapes]
-    book(_events(noise))
+    book([each.event for each in noise])
     noisy = [mechanism.release(each) for each in exact]
     return PrivateCells(
         published=_published(cells.dimensions, shapes, agreeing_counts(shapes, noisy)),
@@ -289,10 +243,6 @@ def private_counts(
         epsilon=settings.epsilon,
         unit=unit,
     )
-
-
-def _events(noise: Sequence[TableNoise]) -> list[MechanismEvent]:
-    return [each.mechanism.event(each.cells) for each in noise]
 
 
 def _published(
@@ -310,7 +260,8 @@ def _published(
     value = every[first]
     if (value[place] != every).any():  # no message could help: the equations held in the program
         raise AssertionError("Tables disagree.")
-    tables = dict(zip([it.name for it in shapes], _split(place, shapes), strict=True))
+    ends = np.cumsum([each.n_cells for each in shapes])[:-1]
+    of_tables = np.split(place.ravel().astype(np.int64), ends)
     cells = Cells(
         measure=None,
         dimensions=dimensions,
@@ -318,11 +269,6 @@ def _published(
         value=value,
         contributors=None,
         equations=build_equations(codes, dimensions),
-        tables=tables,
+        tables={each.name: own for each, own in zip(shapes, of_tables, strict=True)},
     )
     return Published(cells=cells, value=value, hidden=np.zeros(cells.n, dtype=bool))
-
-
-def _split(place: NDArray[np.int64], shapes: list[TableShape]) -> Iterator[NDArray[np.int64]]:
-    ends = np.cumsum([each.n_cells for each in shapes])[:-1]
-    yield from np.split(place.ravel().astype(np.int64), ends)

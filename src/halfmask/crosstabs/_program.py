@@ -13,6 +13,8 @@ from halfmask._errors import GuaranteeNotMetError
 from halfmask._foreign import need
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
 
 #: By how much an equation or a bound may be missed, as a share of the amount that is asked for.
 TOLERANCE: Final = 1e-6
+#: In systems of more cells, deviations are looked for among so many around a cell first, to which
+#: so many equations lead one after the other.
+_LARGE: Final = 6000
+_NEAR: Final = 2000
+_LAYERS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,15 +105,46 @@ class Deviations:
         lower[forward] = upper[forward] = 1.0
         upper[back] = 0.0
         costs = np.where(moves, costs, 0.0)
+        return self._moved(lower, upper, np.concatenate([costs, costs]), unit, TOLERANCE)
+
+    def reach_many(
+        self, cells: NDArray[np.int64], amounts: NDArray[np.float64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Return a deviation that moves many cells as near to their amounts as it can.
+
+        Each cell counts by the share of its amount.
+        """
+        n, unit = len(self.cells), float(np.median(np.abs(amounts)))
+        upper = np.concatenate([side[self.cells] for side in (self._room.above, self._room.below)])
+        upper /= unit
+        at = np.searchsorted(self.cells, cells)
+        forward, back = np.where(amounts > 0, [at, at + n], [at + n, at])
+        wanted = np.abs(amounts) / unit
+        upper[back] = 0.0
+        upper[forward] = np.minimum(upper[forward], wanted)
+        costs = np.zeros(2 * n)
+        costs[forward] = -1.0 / wanted
+        return self._moved(np.zeros(2 * n), upper, costs, unit, TOLERANCE * wanted.min())
+
+    def _moved(
+        self,
+        lower: NDArray[np.float64],
+        upper: NDArray[np.float64],
+        costs: NDArray[np.float64],
+        unit: float,
+        tolerance: float,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Solve the program in some unit, and return which cells move how far."""
+        n = len(self.cells)
         self._solver.clearSolver()
         self._solver.changeColsBounds(2 * n, self._columns, lower, upper)
-        self._solver.changeColsCost(2 * n, self._columns, np.concatenate([costs, costs]))
+        self._solver.changeColsCost(2 * n, self._columns, costs)
         found = _solved(self._solver)
         if found is None:
             return None
         moved = found[:n] - found[n:]
-        moved[np.abs(moved) < TOLERANCE / 10.0] = 0.0
-        if np.abs(self._equations @ moved).max(initial=0.0) > TOLERANCE:
+        moved[np.abs(moved) < tolerance / 10.0] = 0.0
+        if np.abs(self._equations @ moved).max(initial=0.0) > tolerance:
             return None
         used = np.flatnonzero(moved)
         return self.cells[used], moved[used] * unit
@@ -127,6 +165,47 @@ class Deviations:
         weights[cell] = 0.0
         weights[fixed] = 0.0
         return weights
+
+
+class Programs:
+    """Programs for the cells around a cell and for all: small ones serve in large systems."""
+
+    def __init__(self, equations: csr_array, room: Room, cells: NDArray[np.int64]) -> None:
+        self._equations, self._room, self._cells = equations, room, cells
+        self._by_cell = csc_array(equations)
+        self._whole: Deviations | None = None
+        self._near: Deviations | None = None
+        self._core = np.empty(0, dtype=np.int64)
+
+    def around(
+        self, cell: int, cost: NDArray[np.float64], hidden: NDArray[np.bool_]
+    ) -> Iterator[Deviations]:
+        """Yield programs that a cell is in, the smallest first."""
+        if len(self._cells) > _LARGE:
+            if self._near is None or cell not in self._core:
+                self._near = self._made_around(cell, np.where(hidden, 0.0, cost))
+            yield self._near
+        if self._whole is None:
+            self._whole = Deviations(self._equations, self._room, self._cells)
+        yield self._whole
+
+    def _made_around(self, cell: int, cost: NDArray[np.float64]) -> Deviations:
+        """Return a program of the cells that equations lead to, the cheapest of the last ones."""
+        may = np.zeros(len(cost), dtype=bool)
+        may[self._cells] = True
+        reached = np.array([cell])
+        self._core = reached
+        for layer in range(_LAYERS):
+            rows = np.unique(self._by_cell[:, reached].indices)
+            found = np.unique(self._equations[rows].indices)
+            new = found[may[found] & ~np.isin(found, reached)]
+            room = _NEAR - len(reached)
+            if room < len(new):
+                new = new[np.argsort(cost[new], kind="stable")[:room]]
+            reached = np.concatenate([reached, new])
+            if layer == 0:
+                self._core = reached
+        return Deviations(self._equations, self._room, np.sort(reached))
 
 
 class Extremes:

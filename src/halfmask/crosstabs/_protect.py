@@ -159,7 +159,8 @@ def _told(
     hidden: NDArray[np.bool_], sensitivity: Sensitivity, known: Knowledge, found: Audit
 ) -> NDArray[np.bool_]:
     """Return hidden cells that everybody can compute and nobody needs hidden: they protect none."""
-    exact = found.upper - found.lower <= 1e-9 * np.maximum(1.0, np.abs(found.upper))
+    near = 1e-9 * np.maximum(1.0, np.abs(found.upper))
+    exact = np.isfinite(found.upper) & (found.upper - found.lower <= near)
     return hidden & exact & ~sensitivity.is_sensitive & ~known.must_hide
 
 

@@ -22,43 +22,33 @@ class Protection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suppression(Protection):
-    """Hide sensitive cells, and others until nobody can compute them from what is left.
-
-    Parameters
-    ----------
-    search
-        How other cells are chosen: ``"linear"`` grows by linear programs, ``"optimal"`` proves the
-        least cost, ``"elimination"`` is for large tables of counts. ``"auto"`` chooses by size.
-    cost
-        What is kept as far as possible: values, contributors, or the number of cells.
-    total_cost
-        By how much a total costs more than an inner cell of its value, for each level: 1 or more.
-    singletons
-        What an owner who is alone in a cell may compute of another sensitive cell: less than the
-        exact value (``"exact"``), no more than others (``"full"``), or anything (``"off"``).
-    hidden_sums
-        Whether the sum of the hidden cells of an equation must keep the rules, too.
-    rounds
-        The most rounds of the search for the least cost, after which the gap is stated.
-    """
+    """Hide sensitive cells, and others until nobody can compute them from what is left."""
 
     method: ClassVar[str] = "suppression"
 
+    #: How other cells are chosen: ``"linear"`` grows by linear programs, ``"optimal"`` proves the
+    #: least cost, ``"elimination"`` is for large tables of counts. ``"auto"`` chooses by size.
     search: Literal["auto", "linear", "optimal", "elimination"] = field(
         default="auto", metadata={"description": "How other cells are chosen."}
     )
+    #: What is kept as far as possible: values, contributors, or the number of cells.
     cost: Literal["value", "contributors", "cells"] = field(
         default="value", metadata={"description": "What is kept as far as possible."}
     )
+    #: By how much a total costs more than an inner cell of its value, for each level: 1 or more.
     total_cost: float = field(
         default=1.0, metadata={"ge": 1.0, "description": "Factor for each level of a total."}
     )
+    #: What an owner who is alone in a cell may compute of another sensitive cell: less than the
+    #: exact value (``"exact"``), no more than others (``"full"``), or anything (``"off"``).
     singletons: Literal["exact", "full", "off"] = field(
         default="exact", metadata={"description": "What the only owner of a cell may compute."}
     )
+    #: Whether the sum of the hidden cells of an equation must keep the rules, too.
     hidden_sums: bool = field(
         default=True, metadata={"description": "Whether sums of hidden cells keep the rules."}
     )
+    #: The most rounds of the search for the least cost, after which the gap is stated.
     rounds: int = field(
         default=1000, metadata={"ge": 1, "description": "Most rounds for the least cost."}
     )
@@ -66,25 +56,18 @@ class Suppression(Protection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRounding(Protection):
-    """Round every cell to a multiple of a base.
-
-    Parameters
-    ----------
-    base
-        Above 0.
-    way
-        ``"conventional"`` to the nearest (sums may differ), ``"random"`` up or down without bias
-        (sums may differ), ``"controlled"`` so that all sums hold.
-    steps
-        Controlled: by how many further bases a cell may differ.
-    """
+    """Round every cell to a multiple of a base."""
 
     method: ClassVar[str] = "rounding"
 
+    #: Above 0.
     base: float = field(metadata={"gt": 0.0, "description": "What cells are multiples of."})
+    #: ``"conventional"`` to the nearest (sums may differ), ``"random"`` up or down without bias
+    #: (sums may differ), ``"controlled"`` so that all sums hold.
     way: Literal["conventional", "random", "controlled"] = field(
         default="controlled", metadata={"description": "How; controlled keeps all sums."}
     )
+    #: Controlled: by how many further bases a cell may differ.
     steps: int = field(
         default=0, metadata={"ge": 0, "description": "Further bases that a cell may differ by."}
     )
@@ -96,15 +79,11 @@ class SmallCounts(Protection):
 
     Source: Ø. Langsrud and J. Heldal, "An algorithm for small count rounding of tabular data",
     PSD 2018.
-
-    Parameters
-    ----------
-    base
-        The least count that is left, 2 or more.
     """
 
     method: ClassVar[str] = "small-counts"
 
+    #: The least count that is left, 2 or more.
     base: int = field(metadata={"ge": 2, "description": "The least count that is left."})
 
 
@@ -116,24 +95,17 @@ class CellKey(Protection):
 
     Source: B. Fraser and J. Wooton, "A proposed method for confidentialising tabular output to
     protect against differencing", 2005; S. Giessing, PSD 2016.
-
-    Parameters
-    ----------
-    max_deviation
-        The most that is added or taken away, 1 or more.
-    variance
-        The variance of what is added, above 0.
-    record
-        The column that tells records apart; the key of a record is made of it.
-    least_count
-        The least count that is left, besides 0: counts 1 to ``least_count`` - 1 never occur.
     """
 
     method: ClassVar[str] = "cell-key"
 
+    #: The most that is added or taken away, 1 or more.
     max_deviation: int = field(metadata={"ge": 1, "description": "The most that is added."})
+    #: The variance of what is added, above 0.
     variance: float = field(metadata={"gt": 0.0, "description": "The variance of the addition."})
+    #: The column that tells records apart; the key of a record is made of it.
     record: str = field(metadata={"description": "The column that tells records apart."})
+    #: The least count that is left, besides 0: counts 1 to ``least_count`` - 1 never occur.
     least_count: int = field(
         default=1, metadata={"ge": 1, "description": "The least count that is left, besides 0."}
     )
@@ -141,19 +113,13 @@ class CellKey(Protection):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateCounts(Protection):
-    """Counts under differential privacy; noise is added to inner cells, and sums hold.
-
-    Parameters
-    ----------
-    epsilon
-        Of all tables of the policy together, above 0.
-    person_rows
-        The most rows that one owner has in the tables; further rows aren't counted.
-    """
+    """Counts under differential privacy; noise is added to inner cells, and sums hold."""
 
     method: ClassVar[str] = "differential-privacy"
 
+    #: Of all tables of the policy together, above 0.
     epsilon: float = field(metadata={"gt": 0.0, "description": "Of all tables together."})
+    #: The most rows that one owner has in the tables; further rows aren't counted.
     person_rows: int = field(
         default=1, metadata={"ge": 1, "description": "The most rows of one owner that count."}
     )

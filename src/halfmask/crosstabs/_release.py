@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.claims import Claim
+    from halfmask.claims import Claim, DataFile
     from halfmask.claims.claim import Json
     from halfmask.crosstabs._dimension import Dimension
     from halfmask.crosstabs._policy import TablesPolicy
@@ -172,7 +172,7 @@ def files(release: Release[TablesFacts], job: WriteJob) -> Iterator[RowFiles]:
     """Yield how the tables are written; the owner's page appears when they are verified."""
     facts, policy = release.facts, release.policy
 
-    def write(folder: Path) -> Sequence[object]:
+    def write(folder: Path) -> Sequence[DataFile]:
         return list(write_tables(facts.tables, policy.output, folder))
 
     def evidence(_files: object) -> VerifyInputs:

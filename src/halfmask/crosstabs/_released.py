@@ -124,10 +124,11 @@ def shortest(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> shortest(np.array([0.1 + 0.2, 12.0]))
-    array([ 0.3, 12. ])
+    >>> shortest(np.array([0.1 + 0.2, 12.0])).tolist(), shortest(np.array([2.0**53 - 1])).tolist()
+    ([0.3, 12.0], [9007199254740991.0])
     """
-    return np.array([float(f"{each:.{_DIGITS}g}") + 0.0 for each in numbers.tolist()])  # no -0.0
+    short = np.array([float(f"{each:.{_DIGITS}g}") for each in numbers.tolist()])
+    return np.where(numbers == np.rint(numbers), numbers, short) + 0.0  # no -0.0
 
 
 def released_tables(

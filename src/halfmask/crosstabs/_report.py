@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from halfmask.crosstabs._changes import crosstab_change
 from halfmask.crosstabs._protections import Suppression
 from halfmask.crosstabs._writing import CROSS, crossed_lines, number_text
 from halfmask.release import TableBlock, TextBlock, html_page
@@ -144,10 +145,22 @@ def interval_text(lower: float, upper: float) -> str:
     >>> interval_text(3.0, 6.0), interval_text(0.0, float("inf"))
     ('3 to 6', '0 or more')
     """
-    low, high = (number_text(float(f"{each:.6g}")) for each in (lower, upper))
+    low, high = number_text(_outwards(lower, -1)), number_text(_outwards(upper, 1))
     if math.isinf(lower):
         return "any" if math.isinf(upper) else f"{high} or less"
     return f"{low} or more" if math.isinf(upper) else f"{low} to {high}"
+
+
+def _outwards(end: float, sign: int) -> float:
+    """Return an end of an interval in six digits; the interval gets no narrower by it."""
+    if end == 0 or math.isinf(end):
+        return end + 0.0
+    step = 10.0 ** (math.floor(math.log10(abs(end))) - 5)
+    noise = 1e-3  # of linear programs
+    steps = end / step
+    return float(
+        f"{(math.ceil(steps - noise) if sign > 0 else math.floor(steps + noise)) * step:.6g}"
+    )
 
 
 def owner_page(tables: Sequence[ReleasedTable], protection: Protection) -> str:
@@ -167,13 +180,11 @@ def _suppressed(published: Published) -> Iterator[AnyBlock]:
         yield TextBlock("", ["No cell is sensitive, so all are published."])
         return
     is_sensitive, hidden = sensitivity.is_sensitive, published.hidden
-    total = float(np.abs(cells.value).sum())
-    value = float(np.abs(cells.value[hidden]).sum())
     rows = [
         ("cells", f"{cells.n:,}"),
         ("sensitive cells", f"{int(is_sensitive.sum()):,}"),
         ("other hidden cells", f"{int((hidden & ~is_sensitive).sum()):,}"),
-        ("hidden value, of all cells", percent(value / total) if total else "0%"),
+        ("hidden value, of all cells", percent(crosstab_change(published).hidden_value)),
         ("search", _SEARCHES[pattern.search]),
         ("cost", f"{pattern.cost:,.6g}"),
     ]
@@ -229,19 +240,13 @@ def _needed(published: Published, cell: int) -> str:
 
 def _changed(published: Published) -> Iterator[AnyBlock]:
     """Yield how far published values are from the true ones."""
-    true, value = published.cells.value, published.value
-    away = np.abs(value - true)
-    n = len(true)
+    change = crosstab_change(published)
     rows = [
-        ("cells", f"{n:,}"),
-        ("changed", f"{int((away > 0).sum()):,}"),
-        ("mean distance", f"{away.mean():,.4g}" if n else "0"),
-        ("largest distance", f"{away.max():,.4g}" if n else "0"),
-        ("mean distance, of the mean value", _relative(away, true)),
+        ("cells that aren't 0", f"{change.cells:,}"),
+        ("mean distance", f"{change.mean_absolute or 0:,.4g}"),
+        ("mean distance, of the true value", percent(change.mean_relative or 0.0)),
+        ("largest distance", f"{change.largest or 0:,.4g}"),
     ]
+    if change.hellinger is not None:
+        rows.append(("Hellinger's distance of the distributions", f"{change.hellinger:.4g}"))
     yield TableBlock("Distance of published values from the true ones", (), rows)
-
-
-def _relative(away: np.ndarray, true: np.ndarray) -> str:
-    mean = float(np.abs(true).mean()) if len(true) else 0.0
-    return percent(float(away.mean()) / mean) if mean else "0%"

@@ -35,24 +35,18 @@ class MinimumFrequency(Rule):
     """A cell with at least one and fewer than ``n`` contributors or rows is sensitive.
 
     Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
-
-    Parameters
-    ----------
-    n
-        The least number, 2 or more.
-    of
-        Whether contributors (owners) or rows are counted, in the sample and without weights.
-    margin
-        The protection that a sensitive sum needs on either side, in percent of its absolute
-        contributions. A count needs an interval from 1 below its value up to ``n``.
     """
 
     rule: ClassVar[str] = "minimum-frequency"
 
+    #: The least number, 2 or more.
     n: int = field(metadata={"ge": 2, "description": "The least number that isn't sensitive."})
+    #: Whether contributors (owners) or rows are counted, in the sample and without weights.
     of: Literal["contributors", "rows"] = field(
         default="contributors", metadata={"description": "What is counted in a cell."}
     )
+    #: The protection that a sensitive sum needs on either side, in percent of its absolute
+    #: contributions. A count needs an interval from 1 below its value up to ``n``.
     margin: float | None = field(default=None, metadata=_MARGIN)
 
 
@@ -61,18 +55,13 @@ class Dominance(Rule):
     """A sum is sensitive if its ``n`` largest contributions are more than ``k`` percent of it.
 
     Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
-
-    Parameters
-    ----------
-    n
-        How many contributions, 1 to 5.
-    k
-        Percent, above 0 and below 100.
     """
 
     rule: ClassVar[str] = "dominance"
 
+    #: How many contributions, 1 to 5.
     n: int = field(metadata={"ge": 1, "le": 5, "description": "How many contributions."})
+    #: Percent, above 0 and below 100.
     k: float = field(metadata={"gt": 0.0, "lt": 100.0, "description": "Percent of the sum."})
 
 
@@ -81,15 +70,11 @@ class PPercent(Rule):
     """A sum is sensitive if its second contributor can estimate the largest within ``p`` percent.
 
     Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
-
-    Parameters
-    ----------
-    p
-        Percent of the largest contribution, above 0.
     """
 
     rule: ClassVar[str] = "p-percent"
 
+    #: Percent of the largest contribution, above 0.
     p: float = field(metadata={"gt": 0.0, "description": "Percent of the largest contribution."})
 
 
@@ -98,18 +83,13 @@ class PriorPosterior(Rule):
     """The p-percent rule against an attacker who knows contributions within ``q`` percent before.
 
     Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
-
-    Parameters
-    ----------
-    p
-        Percent of the largest contribution, above 0 and below ``q``.
-    q
-        Percent within which contributions are known before, at most 100.
     """
 
     rule: ClassVar[str] = "prior-posterior"
 
+    #: Percent of the largest contribution, above 0 and below ``q``.
     p: float = field(metadata={"gt": 0.0, "description": "Percent of the largest contribution."})
+    #: Percent within which contributions are known before, at most 100.
     q: float = field(
         metadata={"gt": 0.0, "le": 100.0, "description": "Percent that is known before."}
     )
@@ -131,15 +111,11 @@ class ClassDisclosure(Rule):
 
     A group is a combination of codes of the other dimensions. It is protected once it can't be
     excluded that one of them is in another category: that needs cells that nobody is in.
-
-    Parameters
-    ----------
-    dimension
-        Whose categories nobody may learn of a group, such as an illness.
     """
 
     rule: ClassVar[str] = "class-disclosure"
 
+    #: Whose categories nobody may learn of a group, such as an illness.
     dimension: str = field(metadata={"description": "Whose categories nobody may learn."})
 
 

@@ -13,7 +13,7 @@ from halfmask.crosstabs._audit import prove
 from halfmask.crosstabs._grow import Conditions, clean, grow
 from halfmask.crosstabs._optimal import least_cost
 from halfmask.crosstabs._pattern import Pattern, Requirements
-from halfmask.crosstabs._program import Deviations, Room
+from halfmask.crosstabs._program import Deviations, Programs, Room
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
 from halfmask.crosstabs._witnesses import Needs, Witnesses
 
@@ -147,13 +147,14 @@ class _Search:
         self._priced = np.where(self._stays, np.inf, self._cost)
         self._asked = np.zeros(cells.n)  # how far cells must move for sums of hidden cells
         self._required: dict[tuple[int, tuple[int, ...]], tuple[float, float]] = {}
+        self._searched = _search_for(cells, settings)
         self._conditions = Conditions()
         self._witnesses: Witnesses | None = None
-        self._program = Deviations(cells.equations, self._room, np.flatnonzero(~self._stays))
+        self._programs = Programs(cells.equations, self._room, np.flatnonzero(~self._stays))
 
     def patterns(self) -> Iterator[Pattern]:
         """Yield patterns that meet everything."""
-        search = _search_for(self._cells, self._settings)
+        search = self._searched
         if search == "elimination":
             yield self._pattern(self._grown(self._eliminated(), tried=True), search)
             return
@@ -179,7 +180,7 @@ class _Search:
         for search in range(2):
             best, start = hidden, self._start | (search > 0) * (self._asked > 0)
             for found, bound in least_cost(
-                self._program,
+                Deviations(self._cells.equations, self._room, np.flatnonzero(~self._stays)),
                 needs,
                 self._priced,
                 start,
@@ -206,7 +207,7 @@ class _Search:
     def _eliminated(self) -> NDArray[np.bool_]:
         from halfmask.crosstabs._eliminate import eliminate  # noqa: PLC0415 # compiled code
 
-        found = eliminate(self._cells, self._sensitivity, self._knowledge, self._priced)
+        found = eliminate(self._cells, self._sensitivity, self._knowledge, self._cost)
         return (found & ~self._stays) | self._start
 
     def _cleaned(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -228,8 +229,15 @@ class _Search:
         witnesses = self._proofs(hidden)
         while True:
             if tried:
-                prove(self._cells.equations, self._room, hidden, witnesses, progress=self._progress)
-            hidden = grow(self._program, witnesses, self._priced, hidden, progress=self._progress)
+                prove(
+                    self._cells.equations,
+                    self._room,
+                    hidden,
+                    witnesses,
+                    together=self._searched == "elimination",
+                    progress=self._progress,
+                )
+            hidden = grow(self._programs, witnesses, self._priced, hidden, progress=self._progress)
             self._require_all(witnesses)
             more = self._more_for_sums(hidden)
             hidden, tried = hidden | more, True

@@ -1,26 +1,31 @@
 """Tables from microdata: every cell of all tables of a policy, one system for each measure.
 
 The table is read once, in batches: each is summarized to its inner cells, summaries add up, and
-totals are made of the sum (`_totals`). A summary has the distinct combinations of codes of each
-largest set of dimensions that a table crosses, and with an owner column the contribution of each
-owner to each of them. So memory grows with the cells and owners, not with the rows.
+totals are made of the sum (`_totals`). Memory grows with the cells, and with an owner column with
+the rows of owners in different cells.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import polars as pl
 
-from halfmask._errors import DataError, SchemaError
+from halfmask._errors import SchemaError
 from halfmask._progress import Progress, silent
 from halfmask.crosstabs._cells import Cells, Contributors, build_equations, row_keys
 from halfmask.crosstabs._hierarchies import build_dimensions, columns_of
+from halfmask.crosstabs._row_summary import (
+    InnerCells,
+    RowPlan,
+    check_faults,
+    merge_rows,
+    summarize_rows,
+)
 from halfmask.crosstabs._totals import (
     MOST_CELLS,
     CellSums,
@@ -30,13 +35,12 @@ from halfmask.crosstabs._totals import (
     empty_lists,
     group_cells,
     group_codes,
-    joined_lists,
     report_size,
 )
-from halfmask.data import ReadOptions, Source, leaf_text, open_table
+from halfmask.data import ReadOptions, Source, open_table
 from halfmask.data.io.formats import TEXT_FORMATS, form_of_name, is_object_address
 from halfmask.engines import LocalEngine, fold_table
-from halfmask.kernels.tabulation.largest import Lists, keep_largest
+from halfmask.kernels.tabulation.largest import keep_largest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -46,63 +50,8 @@ if TYPE_CHECKING:
     from halfmask.crosstabs._dimension import Dimension
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.engines import Engine
-
 #: Rows of a frame in memory that are summarized at once.
 _FRAME_ROWS: Final = 1 << 24
-#: Batches of owners are held side by side until there are so many.
-_MOST_PARTS: Final = 8
-#: A record key is kept as so many parts of 1, so that sums are exact.
-_KEY_PARTS: Final = 1 << 32
-#: What is counted of an inner cell before its measures: rows and weight.
-_BEFORE: Final = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
-    """What is read of a table: it goes to workers."""
-
-    names: tuple[str, ...]
-    columns: tuple[tuple[str, ...], ...]
-    missing: tuple[str | None, ...]
-    sets: tuple[tuple[int, ...], ...]
-    measures: tuple[str, ...]
-    owner: str | None
-    weight: str | None
-    record: str | None
-    record_key: Callable[[pl.Series], pl.Series] | None
-
-    @property
-    def all_columns(self) -> list[str]:
-        """Every column that is read, once."""
-        of_dimensions = [name for columns in self.columns for name in columns]
-        others = [self.owner, self.weight, self.record]
-        wanted = [*of_dimensions, *self.measures, *(each for each in others if each is not None)]
-        return list(dict.fromkeys(wanted))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Block:
-    """Inner cells of one set of dimensions: their codes as texts, sums, and who contributes.
-
-    ``sums`` has rows and weight, then for each measure its value and absolute value. Without an
-    owner column ``lists`` has the largest rows by count and measure; with one, ``parts`` has what
-    each owner has in each cell.
-    """
-
-    codes: pl.DataFrame
-    sums: NDArray[np.float64]
-    keys: NDArray[np.float64]
-    lists: tuple[Lists, ...]
-    parts: tuple[pl.DataFrame, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """The summary of some batches."""
-
-    faults: Counter[tuple[str, str]]
-    paths: tuple[pl.DataFrame, ...]
-    blocks: tuple[_Block, ...]
 
 
 def tabulate(
@@ -127,13 +76,13 @@ def tabulate(
         engine or LocalEngine(1),
         source,
         plan.all_columns or source.columns[:1],
-        partial(_summarize, plan),
-        _merge,
+        partial(summarize_rows, plan),
+        merge_rows,
         n_rows=_FRAME_ROWS if source.format == "frame" else None,
         stage="tabulating",
         progress=progress,
     )
-    _check_faults(found.faults, policy)
+    check_faults(found.faults, policy)
     paths = {
         name: _as_paths(each, missing)
         for name, each, missing in zip(plan.names, found.paths, plan.missing, strict=True)
@@ -152,11 +101,11 @@ def _planned(
     policy: TablesPolicy,
     record: str | None,
     record_key: Callable[[pl.Series], pl.Series] | None,
-) -> _Plan:
+) -> RowPlan:
     names = tuple(dict.fromkeys(name for table in policy.tables for name in table.dimensions))
     sections = [policy.dimensions.get(name) for name in names]
     sets = [tuple(sorted(map(names.index, table.dimensions))) for table in policy.tables]
-    return _Plan(
+    return RowPlan(
         names=names,
         columns=tuple(columns_of(policy, name) for name in names),
         missing=tuple(None if each is None else each.missing for each in sections),
@@ -188,7 +137,7 @@ def open_rows(table: object, codes: Sequence[str]) -> Source:
     return open_table(table, options=ReadOptions(dtypes=dict.fromkeys(codes, "string")))
 
 
-def _check_types(source: Source, plan: _Plan) -> None:
+def _check_types(source: Source, plan: RowPlan) -> None:
     """Raise unless the columns are there, and those of numbers have numbers."""
     source.batches(columns=plan.all_columns or None)
     for name in (*plan.measures, *(() if plan.weight is None else (plan.weight,))):
@@ -198,257 +147,6 @@ def _check_types(source: Source, plan: _Plan) -> None:
                 f"Column {name!r} is to be summed, and has the type {dtype}.",
                 hint="A sum needs a column of numbers. Declare how its numbers are written.",
             )
-
-
-def _summarize(plan: _Plan, number: int, frame: pl.DataFrame) -> _Found:
-    faults: Counter[tuple[str, str]] = Counter()
-    coded = [
-        _coded(frame[columns[-1]], missing)
-        for columns, missing in zip(plan.columns, plan.missing, strict=True)
-    ]
-    for columns, missing in zip(plan.columns, plan.missing, strict=True):
-        code = frame[columns[-1]]
-        if missing is None:
-            faults["missing", code.name] += code.null_count()
-        for name in columns[:-1]:
-            faults["missing", name] += int((frame[name].is_null() & code.is_not_null()).sum())
-    paths = tuple(
-        _paths(frame, columns) if len(columns) > 1 else texts.head(-1).to_frame("0")
-        for columns, (_, texts) in zip(plan.columns, coded, strict=True)
-    )
-    if plan.owner is not None:
-        faults["missing", plan.owner] += frame[plan.owner].null_count()
-    weight = None if plan.weight is None else _numbers(frame[plan.weight], faults, "weight")
-    values = [_numbers(frame[name], faults, "negative") for name in plan.measures]
-    keys = None
-    if plan.record is not None and plan.record_key is not None:
-        faults["missing", plan.record] += frame[plan.record].null_count()
-        keys = _key_parts(plan.record_key(frame[plan.record]))
-    owner = None if plan.owner is None else frame[plan.owner]
-    rows = np.arange(frame.height, dtype=np.int64) + (number << 32)
-    blocks = tuple(
-        _block([coded[at] for at in chosen], rows, weight, values, keys, owner)
-        for chosen in plan.sets
-    )
-    return _Found(faults=faults, paths=paths, blocks=blocks)
-
-
-def _coded(series: pl.Series, missing: str | None) -> tuple[NDArray[np.int64], pl.Series]:
-    """Return a number for the code of each row, and the texts that these numbers stand for."""
-    if isinstance(series.dtype, pl.Categorical | pl.Enum):
-        series = series.cast(pl.String)
-    if missing is not None:
-        series = leaf_text(series).fill_null(missing)
-    different = series.drop_nulls().unique()
-    if series.dtype == pl.String:
-        numbers = series.cast(pl.Enum(different)).to_physical().cast(pl.Int64)
-    else:
-        numbers = series.replace_strict(
-            different, np.arange(len(different)), default=None, return_dtype=pl.Int64
-        )
-    texts = leaf_text(different).alias("").append(pl.Series([None], dtype=pl.String))
-    return numbers.fill_null(len(different)).to_numpy(), texts
-
-
-def _paths(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the distinct paths of codes from the top."""
-    different = frame.select(frame[name].alias(str(at)) for at, name in enumerate(columns)).unique(
-        maintain_order=True
-    )
-    return different.select(
-        leaf_text(
-            each.cast(pl.String) if isinstance(each.dtype, pl.Categorical | pl.Enum) else each
-        )
-        for each in different
-    )
-
-
-def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> NDArray[np.float64]:
-    """Return numbers, and count those that can't be summed."""
-    found = series.cast(pl.Float64)
-    faults["missing", series.name] += found.null_count()
-    faults["infinite", series.name] += int(found.is_infinite().sum())
-    below = found <= 0 if sign == "weight" else found < 0
-    faults[sign, series.name] += int(below.sum())
-    return found.fill_null(0.0).to_numpy()
-
-
-def _key_parts(keys: pl.Series) -> NDArray[np.float64]:
-    """Return record keys as whole numbers below 2^32."""
-    if keys.dtype.is_float():
-        return np.floor((keys.to_numpy() % 1.0) * _KEY_PARTS)
-    return (keys.to_numpy().astype(np.int64) % _KEY_PARTS).astype(np.float64)
-
-
-def _block(
-    coded: Sequence[tuple[NDArray[np.int64], pl.Series]],
-    rows: NDArray[np.int64],
-    weight: NDArray[np.float64] | None,
-    values: Sequence[NDArray[np.float64]],
-    keys: NDArray[np.float64] | None,
-    owner: pl.Series | None,
-) -> _Block:
-    """Summarize rows by their codes in some dimensions."""
-    first, cells = _grouped(
-        [np.zeros(len(rows), dtype=np.int64), *(numbers for numbers, _ in coded)],
-        [1, *(len(texts) for _, texts in coded)],
-    )
-    n = len(first)
-    codes = pl.DataFrame(
-        {
-            str(at): texts.gather(numbers[first]).cast(pl.Categorical)
-            for at, (numbers, texts) in enumerate(coded)
-        }
-        | {"": np.zeros(n, dtype=np.int8)}
-    )
-    plain = np.ones(len(rows)) if weight is None else weight
-    counts = np.bincount(cells, minlength=n).astype(np.float64)
-    sums = [counts, counts if weight is None else np.bincount(cells, weight, minlength=n)]
-    for each in values:
-        weighted = each if weight is None else each * weight
-        sums.append(np.bincount(cells, weighted, minlength=n))
-        negative = each.min(initial=0.0) < 0
-        sums.append(np.bincount(cells, np.abs(weighted), minlength=n) if negative else sums[-1])
-    lists: tuple[Lists, ...] = ()
-    parts: tuple[pl.DataFrame, ...] = ()
-    if owner is None:
-        lists = tuple(empty_lists(n) for _ in range(1 + len(values)))
-        for each, of in zip((np.ones(len(rows)), *values), lists, strict=True):
-            keep_largest(cells, each, plain, rows, of)
-    else:
-        parts = (_parts(cells, owner, weight, values),)
-    return _Block(
-        codes=codes,
-        sums=np.column_stack(sums),
-        keys=np.zeros(n) if keys is None else _sum_keys(cells, keys, n),
-        lists=lists,
-        parts=parts,
-    )
-
-
-def _grouped(
-    numbers: Sequence[NDArray[np.int64]], sizes: Sequence[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first row of each combination, and the combination of each row."""
-    n = len(numbers[0])
-    if prod(sizes) > max(1 << 16, 4 * n):
-        return group_codes(np.column_stack(numbers), sizes)
-    keys = numbers[0]
-    for each, size in zip(numbers[1:], sizes[1:], strict=True):
-        keys = keys * size + each
-    first = np.full(prod(sizes), n, dtype=np.int64)
-    first[keys[::-1]] = np.arange(n)[::-1]  # the last that is written is the first row
-    there = np.flatnonzero(first < n)
-    cells = np.zeros(len(first), dtype=np.int64)
-    cells[there] = np.arange(len(there))
-    return first[there], cells[keys]
-
-
-def _sum_keys(cells: NDArray[np.int64], keys: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return the sum of the keys of each cell, modulo 1 and exactly: 2^20 keys fit in a float."""
-    found: NDArray[np.float64] = np.zeros(n)
-    for start in range(0, len(keys), 1 << 20):
-        run = slice(start, start + (1 << 20))
-        found = (found + np.bincount(cells[run], keys[run], minlength=n)) % _KEY_PARTS
-    return found / _KEY_PARTS
-
-
-def _parts(
-    cells: NDArray[np.int64],
-    owner: pl.Series,
-    weight: NDArray[np.float64] | None,
-    values: Sequence[NDArray[np.float64]],
-) -> pl.DataFrame:
-    """Return what each row gives its owner in its cell: rows, weight, and each measure."""
-    columns: dict[str, Any] = {"cell": cells, "owner": owner, "rows": np.ones(len(cells))}
-    if weight is not None:
-        columns["weight"] = weight
-    for at, each in enumerate(values):
-        columns[f"plain {at}"] = each
-        if weight is not None:
-            columns[f"weighted {at}"] = each * weight
-    return pl.DataFrame(columns)
-
-
-def _merge(left: _Found, right: _Found) -> _Found:
-    return _Found(
-        faults=left.faults + right.faults,
-        paths=tuple(
-            pl.concat([one, two]).unique(maintain_order=True)
-            for one, two in zip(left.paths, right.paths, strict=True)
-        ),
-        blocks=tuple(
-            _merge_blocks(one, two) for one, two in zip(left.blocks, right.blocks, strict=True)
-        ),
-    )
-
-
-def _merge_blocks(left: _Block, right: _Block) -> _Block:
-    codes = pl.concat([left.codes, right.codes])
-    groups = (
-        codes.with_columns(row=pl.int_range(pl.len()))
-        .group_by(codes.columns, maintain_order=True)
-        .agg("row")
-    )
-    n = groups.height
-    into = np.empty(codes.height, dtype=np.int64)
-    into[groups["row"].explode().to_numpy()] = np.repeat(
-        np.arange(n), groups["row"].list.len().to_numpy()
-    )
-    sums = np.concatenate([left.sums, right.sums])
-    keys = np.concatenate([left.keys, right.keys])
-    later = into[left.codes.height :]
-    parts = (
-        *(_moved(each, into) for each in left.parts),
-        *(_moved(each, later) for each in right.parts),
-    )
-    return _Block(
-        codes=groups.select(codes.columns),
-        sums=np.column_stack([np.bincount(into, each, minlength=n) for each in sums.T]),
-        keys=np.bincount(into, keys, minlength=n) % 1.0,
-        lists=tuple(
-            joined_lists(concatenated([one, two]), into, n)
-            for one, two in zip(left.lists, right.lists, strict=True)
-        ),
-        parts=parts if len(parts) < _MOST_PARTS else (_shortened(parts),),
-    )
-
-
-def _moved(parts: pl.DataFrame, into: NDArray[np.int64]) -> pl.DataFrame:
-    return parts.with_columns(cell=pl.Series(into[parts["cell"].to_numpy()]))
-
-
-def _shortened(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return one frame in which an owner has one row for each cell."""
-    whole = pl.concat(parts)
-    return whole.group_by("cell", "owner", maintain_order=True).agg(pl.col(whole.columns[2:]).sum())
-
-
-def _check_faults(faults: Mapping[tuple[str, str], int], policy: TablesPolicy) -> None:
-    """Raise where rows can't be tabulated; the number of such rows is said."""
-    signed = {each.value for each in policy.tables if each.negative}
-    for (fault, column), n in faults.items():
-        if not n or (fault == "negative" and column in signed):
-            continue
-        what, hint = _FAULTS[fault]
-        raise DataError(f"Column {column!r} has {n:,} {what}.", hint=hint)
-
-
-_FAULTS: Final = {
-    "missing": (
-        "missing cells",
-        "Fill them, or leave these rows out. In a dimension, missing names a code for them.",
-    ),
-    "infinite": ("infinite numbers", "A sum needs finite numbers."),
-    "negative": (
-        "negative numbers",
-        "Where contributions may be negative, as profits are, say negative = true for each table.",
-    ),
-    "weight": (
-        "weights that aren't above 0",
-        "Leave rows that stand for nobody out before tabulating.",
-    ),
-}
 
 
 def _as_paths(frame: pl.DataFrame, missing: str | None) -> list[tuple[str, ...]]:
@@ -477,14 +175,14 @@ def check_size(
 class _Inner:
     """Inner cells with positions of codes, and parts of owners in the order of owners."""
 
-    block: _Block
+    block: InnerCells
     chosen: tuple[int, ...]
     codes: NDArray[np.int32]
     owners: tuple[NDArray[np.int64], NDArray[np.int64]] | None
     parts: pl.DataFrame | None
 
 
-def _numbered(block: _Block, plan: _Plan, at: int, dimensions: Sequence[Dimension]) -> _Inner:
+def _numbered(block: InnerCells, plan: RowPlan, at: int, dimensions: Sequence[Dimension]) -> _Inner:
     chosen = plan.sets[at]
     codes = np.zeros((block.codes.height, len(chosen)), dtype=np.int32)
     for column, dimension in enumerate(chosen):
@@ -527,7 +225,7 @@ def _group_owners(
 
 def _cells_of(
     measure: str | None,
-    plan: _Plan,
+    plan: RowPlan,
     policy: TablesPolicy,
     dimensions: tuple[Dimension, ...],
     inner: Sequence[_Inner],
@@ -679,8 +377,6 @@ def cells_of_tables(
     for table, chosen in crossed.items():
         others = [at for at in range(len(dimensions)) if at not in chosen]
         cells = np.flatnonzero(at_total[:, others].all(axis=1))
-        keys = row_keys(
-            codes[np.ix_(cells, list(chosen))], [len(dimensions[at].codes) for at in chosen]
-        )
+        keys = row_keys(codes[cells][:, list(chosen)], [len(dimensions[at].codes) for at in chosen])
         found[table] = cells[np.argsort(keys, kind="stable")]
     return found

@@ -21,26 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Needs:
-    """Amounts by which cells must be able to move: an entry for each requirement and direction.
+    """Amounts by which cells must be able to move: an entry for each requirement and direction."""
 
-    Attributes
-    ----------
-    cell
-        The cell; shape (r,).
-    amount
-        By how much it must move; negative is down; shape (r,).
-    requirement
-        The position of the requirement; shape (r,).
-    attacker
-        The row of ``known`` of whoever mustn't exclude it; shape (r,).
-    known
-        The cells that each attacker knows; shape (attackers, cells).
-    """
-
+    #: The cell; shape (r,).
     cell: NDArray[np.int64]
+    #: By how much it must move; negative is down; shape (r,).
     amount: NDArray[np.float64]
+    #: The position of the requirement; shape (r,).
     requirement: NDArray[np.int64]
+    #: The row of ``known`` of whoever mustn't exclude it; shape (r,).
     attacker: NDArray[np.int64]
+    #: The cells that each attacker knows; shape (attackers, cells).
     known: csr_array
 
     @classmethod

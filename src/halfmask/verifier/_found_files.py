@@ -64,7 +64,7 @@ def rows_of(path: Path, form: str) -> int | None:
         if form == "csv":
             return _csv_rows(path)
         if form == "excel":
-            from halfmask.verifier.crosstabs._workbook import read_workbook  # noqa: PLC0415 # rare
+            from halfmask.verifier._workbook import read_workbook  # noqa: PLC0415 # rare
 
             return len(read_workbook(path)) - 1
         with unpacked(path) as lines:

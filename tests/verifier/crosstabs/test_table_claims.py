@@ -25,7 +25,7 @@ SQUARE = {*INNER}
 
 def people(**more):
     places = [place for place, n in (INNER | more).items() for _ in range(n)]
-    return pl.DataFrame({"row": [a for a, _ in places], "column": [b for _, b in places]})
+    return pl.DataFrame(places, schema=["row", "column"], orient="row")
 
 
 def table(hidden=(), **changes):
@@ -133,17 +133,45 @@ def test_cell_key_is_for_its_parameters(tmp_path):
     assert not keyed(tmp_path / "c", good, most=2.0)
 
 
-def test_counts_under_differential_privacy(tmp_path):
+EVENT = {"mechanism": "laplace", "noise_multiplier": 2.0, "coordinates": 4}
+NOISE = {"table": "t", "cells": 4, "sensitivity": 3.0, "scale": 6.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, True),
+        ({"epsilon": 0.4}, False),
+        ({"event": {"coordinates": 3}}, False),
+        ({"event": {"noise_multiplier": 2.5}}, False),
+        ({"noise": {"cells": 3}}, False),
+        ({"noise": {"scale": 5.0}}, False),
+        ({"noise": {"sensitivity": 2.0, "scale": 4.0}}, False),  # a person has three rows
+        ({"noise": {"table": "other"}}, False),
+        ({"times": 0}, False),
+        ({"times": 2}, False),
+    ],
+)
+def test_counts_under_differential_privacy(tmp_path, changes, expected):
     """Noise makes counts below 0; the price is that of the stated events."""
-    event = {"mechanism": "laplace", "noise_multiplier": 2.0, "coordinates": 4}
-    for epsilon, expected in ((0.5, True), (0.4, False)):
-        parameters = {"epsilon": epsilon, "delta": 0.0}
-        claims = [claim("differential-privacy", parameters, basis="accounted", events=[event])]
-        noisy = table(cells={("r1", "c1"): -3})
-        assert holds(release(tmp_path / f"{epsilon}", [noisy], claims)) is expected
-    folder = release(
-        tmp_path / "c", [table(cells={("r1", "c1"): -3})], [claim("additive", equations=0)]
+    times = changes.get("times", 1)
+    noisy = table(cells={("r1", "c1"): -3})
+    stated = claim(
+        "differential-privacy",
+        {"epsilon": changes.get("epsilon", 0.5), "delta": 0.0},
+        about={
+            "unit": {"person": "who", "max_rows": 3},
+            "noise": [NOISE | changes.get("noise", {})] * times,
+        },
+        basis="accounted",
+        events=[EVENT | changes.get("event", {})] * times,
     )
+    assert holds(release(tmp_path / "a", [noisy], [stated])) is expected
+
+
+def test_counts_below_zero_need_noise(tmp_path):
+    noisy = table(cells={("r1", "c1"): -3})
+    folder = release(tmp_path / "a", [noisy], [claim("additive", equations=0)])
     assert "A table that can't have values below 0 has some." in halfmask.verify(folder).problems
 
 

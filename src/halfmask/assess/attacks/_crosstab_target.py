@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CrosstabTarget(TakenInputs):
-    """Tables as they are published, their true cells, and records that are inferred from them.
+    """Published tables, their true cells, and records to infer from them.
 
     Make one by `CrosstabTarget.of_release`. `unprotected` returns the positive control.
 
@@ -148,7 +148,9 @@ class CrosstabTarget(TakenInputs):
 
 def _published(release: Release[Any], measure: str | None) -> Published:
     tables = getattr(release.facts, "tables", ())
-    found = {it.published.cells.measure: it.published for it in tables if hasattr(it, "published")}
+    found: dict[str | None, Published] = {
+        it.published.cells.measure: it.published for it in tables if hasattr(it, "published")
+    }
     if measure is None and len(found) == 1:
         return next(iter(found.values()))
     if measure not in found:

@@ -66,7 +66,7 @@ class CrosstabUtility(Facts):
 
 
 def crosstab_utility(published: Published, table: str) -> CrosstabUtility:
-    """Compare what a test and a regression find in a true and in a published table.
+    """Compare a test and a regression on a table before and after protection.
 
     Parameters
     ----------

@@ -66,13 +66,7 @@ class Opened:
 
 
 def open_release(path: Path, manifest: Manifest, originals: object = None) -> Opened:
-    """Open the tables of a release.
-
-    Raises
-    ------
-    VerificationError
-        If a file isn't as the manifest states, or the manifest contradicts itself.
-    """
+    """Open the tables of a release; raise if a file or the manifest contradicts the manifest."""
     details = TablesDetails.of(manifest)
     _check_names(details, manifest)
     trees = {each.name: Tree(each) for each in details.dimensions}
@@ -127,6 +121,8 @@ def _check_names(details: TablesDetails, manifest: Manifest) -> None:
     used = {name for each in details.tables for name in each.dimensions}
     if used != {*dimensions}:
         raise VerificationError("The dimensions aren't those of the tables.")
+    if any(each.negative and each.measure is None for each in details.tables):
+        raise VerificationError("A table of counts can't have values below 0.")
     for each in details.tables:
         own = [*each.dimensions, VALUE, *each.derived, STATE]
         if len({*own}) < len(own):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from halfmask.claims.crosstab_manifest import CROSSED_OUT, HIDDEN, PUBLISHED, STATE, VALUE
-from halfmask.verifier.crosstabs._workbook import read_workbook
+from halfmask.verifier._workbook import read_workbook
 from halfmask.verifier.tables.part import FORMULA_NAME, UnreadableError, open_part
 
 if TYPE_CHECKING:

@@ -177,5 +177,5 @@ def _filled(size: Floats, count: Floats, largest: Floats) -> tuple[Any, Floats]:
         amounts[:, rank], left = before, np.maximum(left - before, 0.0)
     amounts[np.isnan(amounts[:, 0]), 0] = size[np.isnan(amounts[:, 0])]
     amounts = np.nan_to_num(amounts)
-    cell, rank = np.nonzero(amounts)
-    return cell, amounts[cell, rank]
+    there = amounts > 0
+    return np.nonzero(there)[0], amounts[there]

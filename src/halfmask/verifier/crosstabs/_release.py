@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import isclose, prod
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -144,6 +146,37 @@ def check_cell_key(claim: Claim, files: ReleasedFiles) -> ClaimCount:
     return ClaimCount(holds=good, found={"variance": float(squares[rest].min(initial=np.inf))})
 
 
+def check_private_counts(claim: Claim, files: ReleasedFiles) -> ClaimCount:
+    """Compose the noise of all tables again; each table must have some, in each of its cells."""
+    opened, found = opened_tables(files), check_privacy(claim, files)
+    noise, events, unit = claim.about["noise"], claim.evidence["events"], claim.about["unit"]
+    tables = {each.name: each for each in opened.details.tables}
+    rows = unit["max_rows"] if isinstance(unit, dict) else None
+    if not isinstance(noise, list) or not isinstance(events, list) or not isinstance(rows, int):
+        raise VerificationError("The claim doesn't state the noise of its tables.")
+    covered = []
+    for each, event in zip(noise, events, strict=True):
+        stated: Any = each
+        names = tables[str(stated["table"])].dimensions
+        cells = prod(len(opened.trees[name].leaves) for name in names)
+        multiplier = stated["scale"] / stated["sensitivity"]
+        covered.append(
+            (stated["cells"], event) == (cells, _laplace(event, multiplier, cells))
+            and stated["sensitivity"] >= rows
+        )
+    dimensions = [{*tables[str(it["table"])].dimensions} for it in noise if isinstance(it, dict)]
+    whole = all(any({*it.dimensions} <= own for own in dimensions) for it in tables.values())
+    plain = [*opened.cells] == [None] and not opened.cells[None].hidden.any()
+    return replace(found, holds=found.holds and all(covered) and whole and plain)
+
+
+def _laplace(event: Any, multiplier: float, cells: int) -> Any:  # noqa: ANN401 # JSON
+    """Return an event if it is Laplace noise of a scale on so many cells."""
+    close = isclose(event["noise_multiplier"], multiplier, rel_tol=_OF_ONE)
+    right = event["mechanism"] == "laplace" and close and event["coordinates"] == cells
+    return event if right else None
+
+
 def _positive(claim: Claim, name: str) -> float:
     value: Any = claim.parameters[name]
     if not isinstance(value, int | float) or not 0 < value < np.inf:
@@ -169,7 +202,7 @@ KIND: Final = VerifiedKind(
         DEVIATIONS: ("counted", check_deviations),
         MINIMUM_COUNT: ("counted", check_minimum),
         CELL_KEY: ("accounted", check_cell_key),
-        PRIVATE_COUNTS: ("accounted", check_privacy),
+        PRIVATE_COUNTS: ("accounted", check_private_counts),
     },
     inputs=frozenset({"originals", "earlier"}),
     needs={

@@ -11,7 +11,7 @@ from crosstabs._tables import at, cells_of  # type: ignore[import-not-found] # o
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks import CrosstabTarget, attack
 from halfmask.assess.attacks.crosstabs import Differencing, HiddenCells, RecordInference
-from halfmask.crosstabs import TablesPolicy
+from halfmask.crosstabs import CodeSum, Dimension, TablesPolicy
 from halfmask.crosstabs._audit import audit
 from halfmask.crosstabs._pattern import Knowledge, Requirements
 
@@ -59,6 +59,21 @@ def test_intervals_of_the_handbook():
     low, high = HiddenCells()._intervals(target_of(cells, hidden), np.array(hidden))
     assert low.tolist() == pytest.approx([3, 1, 0, 0])
     assert high.tolist() == pytest.approx([6, 4, 3, 3])
+
+
+def test_linked_tables_disclose_what_each_of_them_hides():
+    """UserSupport#136: counties ABIJ and KLMN, sizes LM and ABIJKN; A, B, K, L, M are hidden."""
+    towns = dict(zip("ABIJKLMN", (2, 2, 8, 8, 3, 3, 3, 7), strict=True))
+    groups = {"county-1": "ABIJ", "county-2": "KLMN", "big": "LM", "small": "ABIJKN"}
+    sums = (CodeSum("Total", tuple(towns)), *(CodeSum(it, tuple(of)) for it, of in groups.items()))
+    town = Dimension(name="town", codes=("Total", *groups, *towns), sums=sums, total="Total")
+    cells = cells_of(list(towns.values()), dimensions=(town,))
+    hidden = [at(cells, code) for code in "ABKLM"]
+    low, high = HiddenCells()._intervals(target_of(cells, hidden), np.array(hidden))
+    assert (low[2], high[2]) == pytest.approx((3, 3))
+    hidden.append(at(cells, "N"))
+    low, high = HiddenCells()._intervals(target_of(cells, hidden), np.array(hidden))
+    assert (low[2], high[2]) == pytest.approx((0, 10))
 
 
 def test_linear_programs_and_the_audit_agree():

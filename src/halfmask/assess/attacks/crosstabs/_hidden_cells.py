@@ -107,7 +107,7 @@ class Differencing(
     -----
     Bounds are passed through one equation after the other until none gets narrower: what is left of
     a total when its other parts are taken off. No linear program is solved, so this is a lower
-    bound on what two releases tell. Two measures: *cells computed exactly*, against 0; *guesses
+    bound on what two releases disclose. Two measures: *cells computed exactly*, against 0; *guesses
     within p %*, the middle of the bounds. Control: the same guesses for other cells. Baseline: the
     median of published cells for all.
     """

@@ -31,7 +31,7 @@ class RecordInference(
     target=CrosstabTarget,
     needs=(given("records", "records"), given("holdout", "held-out records")),
 ):
-    """Infer a secret category of records whose other codes are known, from published counts.
+    """Infer a category of records with known other codes, from published counts.
 
     Parameters
     ----------
@@ -47,8 +47,7 @@ class RecordInference(
     found by the Richardson-Lucy iteration from equal counts, so that they have about the greatest
     entropy. A record is guessed by the largest count among those with its known codes. Measures:
     *categories guessed*; *categories inferred for certain*, where only one is left. Control:
-    held-out records, of which tables tell what they tell of everybody. Baseline: the most frequent
-    category.
+    held-out records. Baseline: the most frequent category.
     """
 
     n_targets: int = field(default=2000, metadata={"ge": 1})

@@ -12,7 +12,7 @@ import zlib
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree import ElementTree as ET
 
-from halfmask.verifier.tables.part import UnreadableError
+from halfmask._errors import VerificationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,39 +53,39 @@ def read_workbook(path: Path) -> list[list[Cell]]:
             texts = [_text(each) for each in found]
             shown: set[int] = set()
             rows = [_row(each, texts, shown) for each in _elements(archive, _SHEET, "row")]
-    except UnreadableError:
+    except VerificationError:
         raise
     except (*_FAULTS, ET.ParseError):
-        raise UnreadableError("It isn't a workbook.") from None
+        raise VerificationError("It isn't a workbook.") from None
     if [number for number, _ in rows] != [*range(1, len(rows) + 1)]:
-        raise UnreadableError("Its sheet leaves rows out, or has one twice.")
+        raise VerificationError("Its sheet leaves rows out, or has one twice.")
     if len(shown) < len(texts):
-        raise UnreadableError("It has texts that its sheet doesn't show.")
+        raise VerificationError("It has texts that its sheet doesn't show.")
     return [cells for _, cells in rows]
 
 
 def _check_parts(names: list[str]) -> None:
     if len(set(names)) < len(names) or not _NEEDED <= {*names} <= _NEEDED | _PLAIN:
-        raise UnreadableError("It has other parts than a workbook of one sheet.")
+        raise VerificationError("It has other parts than a workbook of one sheet.")
 
 
 def _elements(archive: zipfile.ZipFile, name: str, tag: str) -> Iterator[ET.Element]:
     """Yield the elements of one tag, each once it is complete."""
     if archive.getinfo(name).file_size > _MOST_BYTES:
-        raise UnreadableError("One of its parts is too large.")
+        raise VerificationError("One of its parts is too large.")
     with archive.open(name) as file:
         parser: Any = ET.XMLPullParser(("end",))
         start = file.read(1 << 16)
         # Without a document type there are no entities, which could unpack to any size.
         if b"<!DOCTYPE" in start or not start.lstrip().startswith(b"<?xml"):
-            raise UnreadableError("It has a document type.")
+            raise VerificationError("It has a document type.")
         block = start
         while block:
             parser.feed(block)
             for _, element in parser.read_events():
                 plain = str(element.tag).removeprefix(_SPACE)
                 if name == _SHEET and plain not in _TAGS:
-                    raise UnreadableError("Its sheet has more than texts and numbers.")
+                    raise VerificationError("Its sheet has more than texts and numbers.")
                 if plain == tag:
                     yield element
                     element.clear()
@@ -105,12 +105,12 @@ def _row(row: ET.Element, texts: list[str], shown: set[int]) -> tuple[int, list[
     for each in row:
         place = _PLACE.fullmatch(each.get("r", ""))
         if place is None or place[2] != row.get("r"):
-            raise UnreadableError("A cell isn't in the place that it states.")
+            raise VerificationError("A cell isn't in the place that it states.")
         column = 0
         for letter in place[1]:
             column = column * 26 + ord(letter) - ord("A") + 1
         if not len(cells) < column <= _MOST_COLUMNS:
-            raise UnreadableError("A row has a cell twice, or too many of them.")
+            raise VerificationError("A row has a cell twice, or too many of them.")
         cells += [None] * (column - len(cells) - 1)
         cells.append(_cell(each, texts, shown))
     return int(row.get("r", "0")), cells
@@ -124,5 +124,5 @@ def _cell(cell: ET.Element, texts: list[str], shown: set[int]) -> Cell:
     if kind == "inlineStr" and value is None:
         return _text(cell)
     if kind != "n":
-        raise UnreadableError("A cell is neither text nor a number.")
+        raise VerificationError("A cell is neither text nor a number.")
     return None if value is None else float(value)

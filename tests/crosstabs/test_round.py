@@ -185,11 +185,17 @@ def test_random_rounding_has_the_true_mean():
 
 def test_random_rounding_draws_a_cell_once_for_all_tables():
     one = cells_of(np.arange(1, 41), measure=None)
-    two = cells_of(np.stack([np.arange(1, 41), np.zeros(40)], axis=1), measure=None)
+    two = cells_of(np.stack([np.arange(1, 41) - 1, np.ones(40)], axis=1), measure=None)
     alone = rounded(one, 5, "random")
     both = rounded(two, 5, "random")
     is_total = two.codes[:, 1] == 0
     assert (both[is_total] == alone).all()
+
+
+def test_random_rounding_draws_a_total_of_one_part_with_it():
+    cells = cells_of(np.arange(1, 41).reshape(40, 1), measure=None)
+    found = rounded(cells, 5, "random")
+    assert (found[cells.codes[:, 1] == 0] == found[cells.codes[:, 1] == 1]).all()
 
 
 @pytest.mark.parametrize("way", ["conventional", "random", "controlled"])

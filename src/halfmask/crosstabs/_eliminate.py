@@ -52,7 +52,7 @@ def eliminate(
     """
     from halfmask.kernels.suppression.partners import hide_partners  # noqa: PLC0415 # compiles
 
-    equations, label = _merge_equal(cells.equations)
+    equations, label = merge_equal(cells.equations)
     sensitive = _any(label, sensitivity.is_sensitive)
     hidden = _any(label, sensitivity.is_sensitive | knowledge.must_hide)
     may = ~_any(label, knowledge.must_stay)
@@ -83,7 +83,7 @@ def _any(label: NDArray[np.int64], which: NDArray[np.bool_]) -> NDArray[np.bool_
     return found
 
 
-def _merge_equal(equations: csr_array) -> tuple[csr_array, NDArray[np.int64]]:
+def merge_equal(equations: csr_array) -> tuple[csr_array, NDArray[np.int64]]:
     """Merge cells that equal each other, as a total of one part, and drop repeated equations."""
     label = np.arange(equations.shape[1])
     while True:

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, hstack
 
 from halfmask._errors import DataError, GuaranteeNotMetError
 from halfmask._random import keyed_order
+from halfmask.crosstabs._eliminate import merge_equal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -190,7 +191,11 @@ def _multiply(times: NDArray[np.int64], base: float) -> NDArray[np.float64]:
 
 
 def _draws(cells: Cells, key: bytes) -> NDArray[np.float64]:
-    """Return a number from 0 to below 1 for each cell, made of its codes and the key."""
+    """Return a number from 0 to below 1 for each cell, made of its codes and the key.
+
+    Cells that equal each other, such as a total of one part, have the number of the first: two
+    draws would tell more of the value that they share.
+    """
     texts = [
         [f"{each.name}\0{code}\0\0" if code != each.total else "" for code in each.codes]
         for each in sorted(cells.dimensions, key=lambda each: each.name)
@@ -201,7 +206,10 @@ def _draws(cells: Cells, key: bytes) -> NDArray[np.float64]:
         text = "".join(texts[at][code] for at, code in enumerate(codes))
         drawn = hashlib.blake2b(text.encode(), key=key, digest_size=8).digest()
         found[cell] = (int.from_bytes(drawn, "little") >> 11) * 2.0**-53
-    return found
+    _, first, label = np.unique(
+        merge_equal(cells.equations)[1], return_index=True, return_inverse=True
+    )
+    return found[first[label]]
 
 
 def _control(

@@ -27,11 +27,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
 
-from halfmask.claims._details import At, Details, key, released_name
+from halfmask.claims._details import At, Details, key, read, released_name
 from halfmask.claims.manifest import TABLES
 
 if TYPE_CHECKING:
-    from halfmask.claims.claim import Json
+    from halfmask.claims.claim import Claim, Json
 
 #: The models of their claims.
 TRUE_VALUES: Final = "true-values"
@@ -167,3 +167,9 @@ class StatedRule:
     p: float | None = field(default=None, metadata=key(optional=True))
     q: float | None = field(default=None, metadata=key(optional=True))
     dimension: str | None = field(default=None, metadata=key(optional=True))
+
+
+def rules_of(claim: Claim) -> tuple[StatedRule, ...]:
+    """Return the rules that a claim `PROTECTED_CELLS` is about."""
+    rules = At(claim.about.get("rules"), "the claim: rules")
+    return rules.each(lambda it: read(StatedRule, it))

@@ -26,7 +26,7 @@ _MOST: Final = 1 << 62
 class Contributors:
     """Who contributes to each of n cells."""
 
-    #: Rows of microdata in the cell, not weighted; shape (n,).
+    #: Rows of microdata in the cell, not weighted; -1 where a ready table doesn't say; shape (n,).
     rows: NDArray[np.int64]
     #: Contributors: distinct owners where an owner column is named, rows otherwise; shape (n,).
     count: NDArray[np.float64]

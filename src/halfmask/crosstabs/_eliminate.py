@@ -47,7 +47,8 @@ def eliminate(
     """Return which cells to hide, so that no sensitive cell can be computed from the others.
 
     Nobody who is ``alone`` in a cell computes another sensitive cell from it; these are the cells
-    with one contributor unless others are given. A cell that can be computed whatever is hidden is left to the audit.
+    with one contributor unless others are given. What all cells together tell anyway is left to
+    the audit.
     """
     from halfmask.kernels.suppression.partners import hide_partners  # noqa: PLC0415 # compiles
 
@@ -56,7 +57,7 @@ def eliminate(
     hidden = _any(label, sensitivity.is_sensitive | knowledge.must_hide)
     may = ~_any(label, knowledge.must_stay)
     given = hidden.copy()
-    price = np.bincount(label, np.maximum(cost, 0.0))
+    price = np.bincount(label, np.maximum(cost, 0.0)).astype(np.float64)
     if alone is None:
         who = cells.contributors
         alone = (cells.value if who is None else who.count) == 1
@@ -103,8 +104,9 @@ def _merge_equal(equations: csr_array) -> tuple[csr_array, NDArray[np.int64]]:
 
 def _once(equations: csr_array) -> csr_array:
     equations.sort_indices()
-    starts, found = equations.indptr, {}
-    for row in np.flatnonzero(np.diff(starts)):
+    starts = equations.indptr
+    found: dict[tuple[bytes, bytes], int] = {}
+    for row in np.flatnonzero(np.diff(starts)).tolist():
         at = slice(starts[row], starts[row + 1])
         found.setdefault((equations.indices[at].tobytes(), equations.data[at].tobytes()), row)
     return csr_array(equations[np.fromiter(found.values(), np.int64, len(found))])
@@ -193,10 +195,10 @@ def _hide_breakers(
         wanted = np.zeros(len(hidden), dtype=np.int64)
         for cell, other, ratio in told[number :: len(useful)]:
             group[cell] = number
-            times = int(rng.integers(1, PRIME))
-            wanted[cell] = (wanted[cell] + times) % PRIME
+            weight = int(rng.integers(1, PRIME))
+            wanted[cell] = (wanted[cell] + weight) % PRIME
             if other >= 0:
-                wanted[other] = (wanted[other] - times * ratio) % PRIME
+                wanted[other] = (wanted[other] - weight * ratio) % PRIME
         times = combine(form, wanted, len(system.starts) - 1)
         useful[number] = ((by_cell @ times) % PRIME != 0) & may & ~hidden
     return bool(hide_breakers(system, hidden, useful, price, group))
@@ -252,14 +254,12 @@ def _publish_spare(
     for _ in range(_ROUNDS):
         if not pending.any():
             break
-        publish_spare(
-            system,
-            hidden,
-            np.ascontiguousarray(_moves(system, hidden, _MANY, rng)[1].T),
-            _groups(system, hidden),
-            dearest,
-            pending,
-        )
+        moves = np.ascontiguousarray(_moves(system, hidden, _MANY, rng)[1].T)
+        group = _groups(system, hidden)
+        members = np.flatnonzero(hidden)
+        members = members[np.argsort(group[members], kind="stable")]
+        starts = np.searchsorted(group[members], np.arange(group.max() + 2))
+        publish_spare(system, hidden, moves, group, starts, members, dearest, pending)
 
 
 def _groups(system: System, hidden: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -295,19 +295,22 @@ def _joined(cells: Cells, who: Contributors, cell: Ints, at: Ints, how: str | No
     pair, back = np.unique(
         np.stack([np.repeat(at, LARGEST), owner.ravel()]), axis=1, return_inverse=True
     )
-    amount = np.bincount(back.ravel(), largest.ravel())
+    signed = np.where(who.largest[cell] < 0, -largest, largest)
+    weight = np.ones_like(signed) if who.weights is None else who.weights[cell]
+    amount = np.abs(np.bincount(back.ravel(), signed.ravel()))
+    weighted = np.abs(np.bincount(back.ravel(), (signed * weight).ravel()))
+    # What one owner adds to one cell and takes from another isn't in their sum.
+    offset = np.bincount(back.ravel(), (largest * weight).ravel()) - weighted
+    together = np.bincount(at, total[cell]) - np.bincount(pair[0], offset)
     order = np.lexsort((-amount, pair[0]))
     rank = np.arange(len(order)) - np.searchsorted(pair[0], pair[0][order])
     order, rank = order[rank < LARGEST], rank[rank < LARGEST]
     top = np.zeros((at.max() + 1, LARGEST))
     top[pair[0][order], rank] = amount[order]
-    heavy = None
-    if who.weights is not None:
-        weighted = np.bincount(back.ravel(), (largest * who.weights[cell]).ravel())
-        heavy = np.ones_like(top)
-        heavy[pair[0][order], rank] = (weighted / np.where(amount > 0, amount, 1.0))[order]
+    heavy = np.ones_like(top)
+    heavy[pair[0][order], rank] = (weighted / np.where(amount > 0, amount, 1.0))[order]
     count = np.bincount(at, np.nan_to_num(who.count[cell], nan=np.inf)).astype(np.float64)
     return Shares(
-        total=np.bincount(at, total[cell]).astype(np.float64),
-        top=sum_largest(top, heavy, count, how),
+        total=together.astype(np.float64),
+        top=sum_largest(top, None if who.weights is None else heavy, count, how),
     )

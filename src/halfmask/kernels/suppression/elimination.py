@@ -80,12 +80,11 @@ def eliminate_rows(system: System, hidden: NDArray[np.bool_], order: NDArray[np.
         One row for each independent equation. Its pivot is a cell in few equations.
     """
     n = len(hidden)
-    n_uses = np.diff(system.cell_starts)
     cells, values = np.empty(1024, dtype=np.int32), np.empty(1024, dtype=np.int64)
     made_rows, made_values = np.empty(1024, dtype=np.int32), np.empty(1024, dtype=np.int64)
     starts, made_starts = np.zeros(len(order) + 1, np.int64), np.zeros(len(order) + 1, np.int64)
     equations, inverses = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
-    row_of = np.full(n, -1, dtype=np.int64)
+    row_of = np.zeros(n, dtype=np.int64) - 1
     row = np.zeros(n, dtype=np.int64)
     touched = np.zeros(n, dtype=np.bool_)
     support = np.empty(n, dtype=np.int32)
@@ -126,8 +125,9 @@ def eliminate_rows(system: System, hidden: NDArray[np.bool_], order: NDArray[np.
         pivot, fewest = -1, 1 << 62
         for i in range(n_support):
             cell = support[i]
-            if row[cell] != 0 and n_uses[cell] < fewest:
-                pivot, fewest = cell, n_uses[cell]
+            n_uses = system.cell_starts[cell + 1] - system.cell_starts[cell]
+            if row[cell] != 0 and n_uses < fewest:
+                pivot, fewest = cell, n_uses
         if pivot >= 0:
             at = starts[n_rows]
             while at + n_support > len(cells):
@@ -162,14 +162,16 @@ def move_randomly(form: Echelon, moves: NDArray[np.int64]) -> None:
     moves
         One vector in each column; 0 where a cell isn't hidden. Pivots are set.
     """
-    total = np.empty(moves.shape[1], dtype=np.int64)
+    n_vectors = moves.shape[1]
     for row in range(len(form.starts) - 2, -1, -1):
         first = form.starts[row]
-        total[:] = 0
+        pivot = form.cells[first]
+        for i in range(n_vectors):
+            moves[pivot, i] = 0
         for at in range(first + 1, form.starts[row + 1]):
-            for i in range(len(total)):
-                total[i] = (total[i] + form.values[at] * moves[form.cells[at], i]) % PRIME
-        moves[form.cells[first]] = (PRIME - total) % PRIME
+            cell, value = form.cells[at], PRIME - form.values[at]
+            for i in range(n_vectors):
+                moves[pivot, i] = (moves[pivot, i] + value * moves[cell, i]) % PRIME
 
 
 @njit(nogil=True, cache=True)
@@ -215,6 +217,8 @@ def publish_spare(
     hidden: NDArray[np.bool_],
     moves: NDArray[np.int64],
     group: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    members: NDArray[np.int64],
     order: NDArray[np.int64],
     pending: NDArray[np.bool_],
 ) -> None:
@@ -231,18 +235,14 @@ def publish_spare(
         published.
     group
         A number for each cell; cells that hidden cells of equations link have the same.
+    starts, members
+        The hidden cells of each group.
     order
         The cells that may be published, the dearest first.
     pending
         Which of them are undecided; those that are decided are taken out.
     """
-    n_groups = group.max() + 1
-    members = np.argsort(group, kind="mergesort")
-    members = members[hidden[members]]
-    secret = members[system.sensitive[members]]
-    starts = np.searchsorted(group[members], np.arange(n_groups + 1))
-    secret_starts = np.searchsorted(group[secret], np.arange(n_groups + 1))
-    used = np.zeros(n_groups, dtype=np.int64)
+    used = np.zeros(len(starts) - 1, dtype=np.int64)
     for cell in order:
         own = group[cell]
         first = used[own]
@@ -252,24 +252,32 @@ def publish_spare(
         if moves[first, cell] == 0:
             hidden[cell] = False
             continue
-        if _is_needed(moves, secret[secret_starts[own] : secret_starts[own + 1]], cell, first):
+        mine = members[starts[own] : starts[own + 1]]
+        if _is_needed(moves, system.sensitive, mine, cell, first):
             continue
         hidden[cell] = False
         if _lacks(system, hidden, cell):
             hidden[cell] = True
             continue
-        _fix(moves, members[starts[own] : starts[own + 1]], cell, first)
+        _fix(moves, mine, cell, first)
         used[own] += 1
 
 
 @njit(nogil=True, cache=True)
-def _is_needed(moves: NDArray[np.int64], secret: NDArray[np.int64], cell: int, first: int) -> bool:
+def _is_needed(
+    moves: NDArray[np.int64],
+    sensitive: NDArray[np.bool_],
+    mine: NDArray[np.int64],
+    cell: int,
+    first: int,
+) -> bool:
     """Whether a sensitive cell can only move together with this one."""
     a, b, c = moves[first, cell], moves[first + 1, cell], moves[first + 2, cell]
-    for other in secret:
+    for other in mine:
         own = moves[first, other]
         if (
-            own * b % PRIME == moves[first + 1, other] * a % PRIME
+            sensitive[other]
+            and own * b % PRIME == moves[first + 1, other] * a % PRIME
             and own * c % PRIME == moves[first + 2, other] * a % PRIME
             and own != 0
         ):

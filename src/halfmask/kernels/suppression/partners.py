@@ -236,9 +236,9 @@ def hide_breakers(
     served = np.zeros(len(useful), dtype=np.bool_)
     added = 0
     for near in (True, False):
-        for cell in np.flatnonzero(group >= 0):
+        for cell in range(len(group)):
             own = group[cell]
-            if served[own] and not near:
+            if own < 0 or (served[own] and not near):
                 continue
             best, is_met = -1, False
             if near:
@@ -250,7 +250,7 @@ def hide_breakers(
                         system, useful[own], hidden, cost, n_hidden, system.cells[first:end], best
                     )
             else:
-                every = np.flatnonzero(useful[own])
+                every = np.arange(len(group))
                 best = _least(system, useful[own], hidden, cost, n_hidden, every, best)
             if is_met or best < 0:
                 served[own] = served[own] or is_met
@@ -288,7 +288,8 @@ def _least(
 def _price(
     system: System, cost: NDArray[np.float64], n_hidden: NDArray[np.int64], cell: int
 ) -> float:
-    opened = 0
+    price: float = cost[cell]
     for at in range(system.cell_starts[cell], system.cell_starts[cell + 1]):
-        opened += n_hidden[system.equations[at]] == 0
-    return cost[cell] * (1.0 + opened)
+        if n_hidden[system.equations[at]] == 0:
+            price += cost[cell]
+    return price

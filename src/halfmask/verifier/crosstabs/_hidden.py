@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -11,8 +12,7 @@ import numpy as np
 
 from halfmask._errors import VerificationError
 from halfmask.claims import read_manifest
-from halfmask.claims._details import At, read
-from halfmask.claims.crosstab_manifest import HIDDEN_INTERVALS, PROTECTED_CELLS, StatedRule
+from halfmask.claims.crosstab_manifest import HIDDEN_INTERVALS, PROTECTED_CELLS, rules_of
 from halfmask.claims.manifest import manifest_path
 from halfmask.verifier._found_files import hashed
 from halfmask.verifier.checks import ClaimCount
@@ -30,7 +30,10 @@ from halfmask.verifier.crosstabs._unknown import Earlier, find_unknown, read_ear
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from scipy.sparse import csr_array
+
     from halfmask.claims import Claim
+    from halfmask.claims.crosstab_manifest import StatedRule
     from halfmask.verifier.checks import ReleasedFiles
     from halfmask.verifier.crosstabs._sensitive import Needs
     from halfmask.verifier.crosstabs._system import Bools, Floats, Ints
@@ -95,8 +98,7 @@ def check_protected(claim: Claim, files: ReleasedFiles) -> ClaimCount:
 
 
 def _count_protected(claim: Claim, opened: Opened, earlier: Sequence[Earlier]) -> ClaimCount:
-    place = At(claim.about.get("rules"), "the claim: rules")
-    rules = place.each(lambda it: read(StatedRule, it))
+    rules = rules_of(claim)
     singletons, sums = claim.parameters["singletons"], claim.parameters["hidden_sums"]
     if singletons not in {"exact", "full", "off"} or sums not in {"on", "off"} or not rules:
         raise VerificationError("The claim states no rules, or what they are for.")
@@ -221,12 +223,11 @@ class _Hidden:
         for known in self._known_by_owners():
             linked = np.isin(space.part, space.part[known]) & (goal > 0)
             linked[known] = False
+            places, own_cells = np.flatnonzero(linked), cell_of[known]
+            linked[places] = ~self._inside(cell_of[places], own_cells).any(axis=1)
+            parts = self._inside(own_cells, cell_of[places]).T * self.who.value[own_cells]
             least = np.zeros(len(goal))
-            for place in np.flatnonzero(linked).tolist():
-                cell, own = int(cell_of[place]), cell_of[known].tolist()
-                linked[place] = not any(self._is_inside(cell, each) for each in own)
-                parts = [each for each in own if self._is_inside(each, cell)]
-                least[place] = self.who.value[parts].max(initial=0.0) if positive else -np.inf
+            least[places] = parts.max(axis=1, initial=0.0) if positive else -np.inf
             if not linked.any():
                 continue
             found["requirements"] += int(linked.sum())
@@ -243,14 +244,27 @@ class _Hidden:
             found["unmet"] += int(prove(goals).sum())
         return found
 
-    def _is_inside(self, inner: int, outer: int) -> bool:
-        """Whether all who are in a cell are in another one, by their codes."""
-        codes = zip(self.tally.codes[inner], self.tally.codes[outer], strict=True)
-        trees = self.opened.trees.values()
-        return all(
-            tree.covers[one] <= tree.covers[other]
-            for tree, (one, other) in zip(trees, codes, strict=True)
-        )
+    def _inside(self, inner: Ints, outer: Ints) -> Bools:
+        """Return whether all who are in some cells are in others, by their codes."""
+        found = np.ones((len(inner), len(outer)), dtype=np.bool_)
+        for at, bottom in enumerate(self.bottoms):
+            own = bottom[self.tally.codes[inner, at]]
+            shared = (own @ bottom[self.tally.codes[outer, at]].T).toarray()
+            found &= shared == own.sum(axis=1)[:, None]
+        return found
+
+    @cached_property
+    def bottoms(self) -> list[csr_array]:
+        """For each dimension, 1 where a code covers one at the bottom."""
+        from scipy.sparse import csr_array  # noqa: PLC0415 # for claims on hidden cells alone
+
+        found = []
+        for tree in self.opened.trees.values():
+            pairs = [(code, leaf) for code, leaves in enumerate(tree.covers) for leaf in leaves]
+            rows, columns = np.array(pairs).T
+            shape = len(tree.codes), len(tree.codes)
+            found.append(csr_array((np.ones(len(rows)), (rows, columns)), shape=shape))
+        return found
 
     def _known_by_owners(self) -> Iterator[Ints]:
         """Yield the unknown cells that an owner is alone in, for each such owner."""

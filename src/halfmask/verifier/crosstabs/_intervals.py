@@ -218,13 +218,7 @@ def _one_by_one(goals: Goals, cell: int) -> None:
 
 
 def find_space(unknown: Unknown) -> Space:
-    """Return all tables that fit what is published.
-
-    Raises
-    ------
-    VerificationError
-        If there is none: the published cells contradict each other.
-    """
+    """Return all tables that fit what is published; raise if published cells contradict it."""
     from scipy.sparse import diags_array, hstack  # noqa: PLC0415 # for hidden cells alone
 
     matrix, sums, n = unknown.matrix, unknown.sums, len(unknown.lower)

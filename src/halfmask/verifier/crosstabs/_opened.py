@@ -66,13 +66,7 @@ class Opened:
 
 
 def open_release(path: Path, manifest: Manifest, originals: object = None) -> Opened:
-    """Open the tables of a release.
-
-    Raises
-    ------
-    VerificationError
-        If a file isn't as the manifest states, or the manifest contradicts itself.
-    """
+    """Open the tables of a release; raise if a file or the manifest contradicts the manifest."""
     details = TablesDetails.of(manifest)
     _check_names(details, manifest)
     trees = {each.name: Tree(each) for each in details.dimensions}

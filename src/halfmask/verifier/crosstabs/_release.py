@@ -157,14 +157,14 @@ def check_private_counts(claim: Claim, files: ReleasedFiles) -> ClaimCount:
     covered = []
     for each, event in zip(noise, events, strict=True):
         stated: Any = each
-        names = tables[stated["table"]].dimensions
+        names = tables[str(stated["table"])].dimensions
         cells = prod(len(opened.trees[name].leaves) for name in names)
         multiplier = stated["scale"] / stated["sensitivity"]
         covered.append(
             (stated["cells"], event) == (cells, _laplace(event, multiplier, cells))
             and stated["sensitivity"] >= rows
         )
-    dimensions = [{*tables[each["table"]].dimensions} for each in noise if isinstance(each, dict)]
+    dimensions = [{*tables[str(it["table"])].dimensions} for it in noise if isinstance(it, dict)]
     whole = all(any({*it.dimensions} <= own for own in dimensions) for it in tables.values())
     plain = [*opened.cells] == [None] and not opened.cells[None].hidden.any()
     return replace(found, holds=found.holds and all(covered) and whole and plain)

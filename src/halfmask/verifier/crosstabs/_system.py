@@ -81,26 +81,18 @@ class Tree:
 
 @dataclass(frozen=True, kw_only=True)
 class Cells:
-    """The cells of one measure in all tables, each once.
-
-    Attributes
-    ----------
-    codes
-        The number of each cell's code in each dimension, that of the total where its table lacks
-        the dimension; shape (n, dimensions).
-    value
-        What is published; NaN where hidden.
-    tables
-        The cells of each table, in the order of its lines.
-    equations
-        -1 for the total and 1 for each part, over the cells; absent cells are 0.
-    """
+    """The cells of one measure in all tables, each once."""
 
     measure: str | None
     negative: bool
+    #: The number of each cell's code in each dimension, that of the total where its table lacks the
+    #: dimension; shape (n, dimensions).
     codes: NDArray[np.int32]
+    #: What is published; NaN where hidden.
     value: Floats
+    #: The cells of each table, in the order of its lines.
     tables: Mapping[str, Ints]
+    #: -1 for the total and 1 for each part, over the cells; absent cells are 0.
     equations: csr_array
 
     @property
@@ -114,13 +106,7 @@ def join_cells(
     tables: Sequence[tuple[StatedTable, pl.DataFrame]],
     trees: Mapping[str, Tree],
 ) -> Cells:
-    """Return the cells of the tables of one measure, and their equations.
-
-    Raises
-    ------
-    VerificationError
-        If two tables show one cell differently.
-    """
+    """Return the cells of the tables of one measure; raise if two show one cell differently."""
     if len({table.negative for table, _ in tables}) > 1:
         raise VerificationError("Tables of one measure don't agree on whether values are negative.")
     codes = np.vstack([_numbers(table, frame, trees) for table, frame in tables])

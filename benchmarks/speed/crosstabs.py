@@ -129,7 +129,7 @@ def _smallest_hidden(problem: Problem, wanted: int) -> np.ndarray[tuple[int], np
 
 def counts(cells: int) -> Bar:
     """Return how long a table of counts takes, by elimination."""
-    trees = ((8, 6, 5), (7, 5, 3), (2,)) if cells >= 100_000 else ((8, 6), (7, 5), (4,))
+    trees = ((8, 6, 5), (7, 5, 2), (2,)) if cells >= 100_000 else ((8, 6), (7, 5), (4,))
     table = firm_table(trees, 12 * cells, seed=1)
     policy = counts_of(table)
     small = firm_table(((3,), (3,)), 60, seed=1)

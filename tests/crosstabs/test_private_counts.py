@@ -83,7 +83,7 @@ def test_trees_add_up_at_each_level():
     dimensions = (area, flat_dimensions((5, 5))[1])
     _, made = _made(_inner((12, 5), mean=1), {"t": ["a", "b"]}, epsilon=0.5, dimensions=dimensions)
     _check_sums(made)
-    assert made.noise[0].cells == 60
+    assert made.inner == {"t": 60}
     assert made.published.cells.n == (1 + 3 + 12) * 6
 
 
@@ -114,7 +114,7 @@ def test_the_cost_is_what_the_verifier_adds_up():
     unit = PrivacyUnit(person="who", max_rows=3)
     _, made = _made(_inner((3, 3, 2), mean=4), tables, epsilon=0.5, unit=unit, book=booked.append)
     claim = made.claim()
-    assert booked == [made.events()]
+    assert [[it.to_json() for it in each] for each in booked] == [claim.evidence["events"]]
     found = check_privacy(claim, ())
     assert found.holds
     assert found.found["epsilon"] == pytest.approx(1.0)
@@ -125,7 +125,7 @@ def test_the_cost_is_what_the_verifier_adds_up():
         ("c", 2, 3.0),
     ]
     assert stated[0]["deviation"] == pytest.approx(math.sqrt(2) * 3 / 0.5)
-    assert "standard deviation of 8.485" in made.noise[0].sentence()
+    assert "standard deviation of 8.485" in made.noise[0]
 
 
 def test_nothing_is_drawn_before_it_is_paid_for(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,9 +12,10 @@ import polars as pl
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.claims import Claim
 from halfmask.crosstabs._agreeing_counts import (
-    TableShape,
     agreeing_counts,
-    largest_tables,
+    along,
+    covers_of,
+    largest_sets,
     rounding_steps,
 )
 from halfmask.crosstabs._cells import Cells, build_equations
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.claims.claim import Json
+    from halfmask.crosstabs._agreeing_counts import Axes
     from halfmask.crosstabs._dimension import Dimension
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.crosstabs._protections import PrivateCounts
@@ -42,60 +45,42 @@ _MOST_CELLS: Final = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableNoise:
-    """The noise that the finest cells of one table got; none of it depends on the data."""
-
-    table: str
-    #: Combinations of codes that aren't sums: each got noise.
-    cells: int
-    mechanism: LaplaceMechanism
-
-    @property
-    def event(self) -> MechanismEvent:
-        """What it costs."""
-        return self.mechanism.event(self.cells)
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of a finest cell, before sums were made to agree."""
-        return self.mechanism.deviation
-
-    def sentence(self) -> str:
-        """Say how exact the table is."""
-        return (
-            f"Table {self.table!r}: noise with a standard deviation of {self.deviation:.4g} was "
-            f"added to each of {self.cells:,} inner cells, so that the sum of n of them differs by "
-            f"about {self.deviation:.4g} times the root of n."
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateCells:
     """Counts with noise, and what it costs; no true count is in it."""
 
     #: All cells of the declared codes.
     published: Published
-    noise: tuple[TableNoise, ...]
+    #: Of each table, how many combinations of codes aren't sums: each got noise.
+    inner: Mapping[str, int]
+    mechanism: LaplaceMechanism
     #: Of all tables together.
     epsilon: float
     unit: PrivacyUnit
 
-    def events(self) -> list[MechanismEvent]:
-        """Return what the mechanisms did."""
-        return [each.event for each in self.noise]
+    @property
+    def noise(self) -> tuple[str, ...]:
+        """How exact each table is; it doesn't depend on the data."""
+        deviation = f"{self.mechanism.deviation:.4g}"
+        return tuple(
+            f"Table {name!r}: noise with a standard deviation of {deviation} was added to each of "
+            f"{n:,} inner cells, so that the sum of n of them differs by about {deviation} times "
+            "the root of n."
+            for name, n in self.inner.items()
+        )
 
     def claim(self) -> Claim:
         """Claim what the tables cost; the verifier adds it up again from the events."""
-        events: list[Json] = [dict(each.to_json()) for each in self.events()]
+        mechanism = self.mechanism
+        events: list[Json] = [dict(mechanism.event(n).to_json()) for n in self.inner.values()]
         tables: list[Json] = [
             {
-                "table": each.table,
-                "cells": each.cells,
-                "sensitivity": each.mechanism.sensitivity,
-                "scale": each.mechanism.scale,
-                "deviation": each.deviation,
+                "table": name,
+                "cells": n,
+                "sensitivity": mechanism.sensitivity,
+                "scale": mechanism.scale,
+                "deviation": mechanism.deviation,
             }
-            for each in self.noise
+            for name, n in self.inner.items()
         ]
         return Claim(
             model="differential-privacy",
@@ -211,15 +196,18 @@ def private_counts(
     what the noise costs before it is drawn, and may refuse. All later steps see noisy counts alone,
     so they cost nothing:
 
-    1. Least squares make shared totals of tables agree: all noise has one scale (Hay et al., VLDB
-       2010).
+    1. Shared totals of tables become their mean, weighted by how exact each is.
     2. The counts from 0 with this grand total that fit all cells best, each weighted by the inverse
        of the number of cells that it sums: cells that would be negative raise no total.
     3. Whole numbers next to these: first what tables share, then the tables, by largest remainders
        and network flows.
     """
-    shapes = [TableShape.of(name, cells.dimensions, names) for name, names in crossed.items()]
-    together = sum(each.n_cells for each in shapes)
+    dimensions = cells.dimensions
+    sets = [
+        frozenset(at for at, it in enumerate(dimensions) if it.name in names)
+        for names in crossed.values()
+    ]
+    together = sum(prod(len(dimensions[at].codes) for at in each) for each in sets)
     if together > _MOST_CELLS:
         raise ParameterError(
             f"The tables have {together:,} combinations of codes, and each gets noise; at most "
@@ -227,48 +215,66 @@ def private_counts(
             hint="Leave out dimensions, or group codes.",
         )
     mechanism = LaplaceMechanism.calibrated(
-        sensitivity=float(unit.l1(1, grouped=False)), epsilon=settings.epsilon / len(shapes)
-    )
-    noise = tuple(
-        TableNoise(table=each.name, cells=each.n_leaves, mechanism=mechanism) for each in shapes
+        sensitivity=float(unit.l1(1, grouped=False)), epsilon=settings.epsilon / len(sets)
     )
     # What can't be made whole is refused before anything is paid for.
-    rounding_steps([shapes[at] for at in set(largest_tables(shapes))])
-    exact = [each.counts(cells) for each in shapes]
-    book([each.event for each in noise])
-    noisy = [mechanism.release(each) for each in exact]
+    rounding_steps(largest_sets(sets))
+    exact = [_inner(cells, each) for each in sets]
+    book([mechanism.event(each.size) for each in exact])
+    noisy = [mechanism.release(each.ravel()).reshape(each.shape) for each in exact]
+    made = agreeing_counts(dimensions, sets, noisy)
     return PrivateCells(
-        published=_published(cells.dimensions, shapes, agreeing_counts(shapes, noisy)),
-        noise=noise,
+        published=_published(dimensions, dict(zip(crossed, sets, strict=True)), made),
+        inner={name: each.size for name, each in zip(crossed, exact, strict=True)},
+        mechanism=mechanism,
         epsilon=settings.epsilon,
         unit=unit,
     )
 
 
+def _inner(cells: Cells, axes: Axes) -> NDArray[np.int64]:
+    """Return the true counts of the finest cells of a table, as an array."""
+    shape, places = [], []
+    for axis, each in enumerate(cells.dimensions):
+        bottom = each.leaves if axis in axes else (each.total,)
+        place = {code: at for at, code in enumerate(bottom)}
+        shape.append(len(bottom))
+        places.append(np.array([place.get(it, -1) for it in each.codes])[cells.codes[:, axis]])
+    found = np.zeros(shape, dtype=np.int64)
+    own = (np.array(places) >= 0).all(axis=0)
+    found[tuple(each[own] for each in places)] = np.rint(cells.value[own])
+    return found
+
+
 def _published(
-    dimensions: tuple[Dimension, ...], shapes: list[TableShape], made: list[NDArray[np.float64]]
+    dimensions: tuple[Dimension, ...],
+    tables: Mapping[str, Axes],
+    made: Sequence[NDArray[np.float64]],
 ) -> Published:
     """Return all cells with the counts that are published."""
-    values = [it.sums() @ own for it, own in zip(shapes, made, strict=True)]
-    codes, first, place = np.unique(
-        np.concatenate([each.codes() for each in shapes]),
-        axis=0,
-        return_index=True,
-        return_inverse=True,
+    values, codes = [], []
+    for axes, counts in zip(tables.values(), made, strict=True):
+        values.append(along(covers_of(dimensions, axes), counts).ravel())
+        axis_codes = [
+            np.arange(len(each.codes)) if axis in axes else [each.position[each.total]]
+            for axis, each in enumerate(dimensions)
+        ]
+        grids = np.meshgrid(*axis_codes, indexing="ij")
+        codes.append(np.stack([each.ravel() for each in grids], axis=1).astype(np.int32))
+    every, first, place = np.unique(
+        np.concatenate(codes), axis=0, return_index=True, return_inverse=True
     )
-    every = np.concatenate(values)
-    value = every[first]
-    if (value[place] != every).any():  # no message could help: the equations held in the program
+    value = np.concatenate(values)[first]
+    if (value[place] != np.concatenate(values)).any():  # no message could help
         raise AssertionError("Tables disagree.")
-    ends = np.cumsum([each.n_cells for each in shapes])[:-1]
-    of_tables = np.split(place.ravel().astype(np.int64), ends)
+    of_tables = np.split(place.ravel().astype(np.int64), np.cumsum([*map(len, values)])[:-1])
     cells = Cells(
         measure=None,
         dimensions=dimensions,
-        codes=codes,
+        codes=every,
         value=value,
         contributors=None,
-        equations=build_equations(codes, dimensions),
-        tables={each.name: own for each, own in zip(shapes, of_tables, strict=True)},
+        equations=build_equations(every, dimensions),
+        tables=dict(zip(tables, of_tables, strict=True)),
     )
     return Published(cells=cells, value=value, hidden=np.zeros(cells.n, dtype=bool))

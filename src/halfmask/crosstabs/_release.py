@@ -99,9 +99,8 @@ def _private_facts(
 
     private = make_private(table, policy, inputs)
     tables = released_tables((private.published,), policy)
-    noise = tuple(each.sentence() for each in private.noise)
     claims = (private.claim(), additive_claim((private.published,)))
-    return TablesFacts(tables=tables, given=None, noise=noise), claims
+    return TablesFacts(tables=tables, given=None, noise=private.noise), claims
 
 
 def _release(

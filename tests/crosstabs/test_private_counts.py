@@ -23,6 +23,7 @@ from halfmask.crosstabs._private_counts import (
     unit_of,
 )
 from halfmask.crosstabs._protections import PrivateCounts
+from halfmask.dp.accounting import MechanismEvent
 from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
 from halfmask.dp.noise import LaplaceMechanism
 from halfmask.verifier._privacy_check import check_privacy
@@ -83,7 +84,7 @@ def test_trees_add_up_at_each_level():
     dimensions = (area, flat_dimensions((5, 5))[1])
     _, made = _made(_inner((12, 5), mean=1), {"t": ["a", "b"]}, epsilon=0.5, dimensions=dimensions)
     _check_sums(made)
-    assert made.inner == {"t": 60}
+    assert made.claim.about["noise"][0]["cells"] == 60
     assert made.published.cells.n == (1 + 3 + 12) * 6
 
 
@@ -109,11 +110,11 @@ def test_cells_that_would_be_negative_raise_no_total():
 
 
 def test_the_cost_is_what_the_verifier_adds_up():
-    booked: list[object] = []
+    booked: list[list[MechanismEvent]] = []
     tables = {"ab": ["a", "b"], "c": ["c"]}
     unit = PrivacyUnit(person="who", max_rows=3)
     _, made = _made(_inner((3, 3, 2), mean=4), tables, epsilon=0.5, unit=unit, book=booked.append)
-    claim = made.claim()
+    claim = made.claim
     assert [[it.to_json() for it in each] for each in booked] == [claim.evidence["events"]]
     found = check_privacy(claim, ())
     assert found.holds
@@ -125,7 +126,7 @@ def test_the_cost_is_what_the_verifier_adds_up():
         ("c", 2, 3.0),
     ]
     assert stated[0]["deviation"] == pytest.approx(math.sqrt(2) * 3 / 0.5)
-    assert "standard deviation of 8.485" in made.noise[0]
+    assert "standard deviation of 8.485:" in made.sentence
 
 
 def test_nothing_is_drawn_before_it_is_paid_for(monkeypatch):

@@ -108,12 +108,14 @@ def _fitted(covers: list[csr_array], agreed: Counts, total: int, step: float) ->
     """Return counts from 0 with the total, whose sums fit best: projected gradients, Nesterov's."""
     turned = [csr_array(each.T) for each in covers]
     sizes = along(covers, np.ones(agreed.shape))
-    now = ahead = _with_sums(agreed.reshape(1, -1), np.array([total])).reshape(agreed.shape)
+
+    def allowed(counts: Counts) -> Counts:
+        return _with_sums(counts.reshape(1, -1), np.array([total])).reshape(counts.shape)
+
+    now = ahead = allowed(agreed)
     pace = 1.0
     for _ in range(_STEPS):
-        slope = along(turned, along(covers, ahead - agreed) / sizes)
-        after = _with_sums((ahead - step * slope).reshape(1, -1), np.array([total]))
-        after = after.reshape(agreed.shape)
+        after = allowed(ahead - step * along(turned, along(covers, ahead - agreed) / sizes))
         further = (1 + np.sqrt(1 + 4 * pace**2)) / 2
         ahead = after + (pace - 1) / further * (after - now)
         is_near = np.abs(after - now).max() < 1e-5 * (1 + np.abs(after).max())

@@ -19,7 +19,7 @@ from halfmask.crosstabs._agreeing_counts import (
     rounding_steps,
 )
 from halfmask.crosstabs._cells import Cells, build_equations
-from halfmask.crosstabs._hierarchies import columns_of
+from halfmask.crosstabs._hierarchies import code_columns
 from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._pattern import Published
 from halfmask.crosstabs._tabulate import open_rows
@@ -50,49 +50,9 @@ class PrivateCells:
 
     #: All cells of the declared codes.
     published: Published
-    #: Of each table, how many combinations of codes aren't sums: each got noise.
-    inner: Mapping[str, int]
-    mechanism: LaplaceMechanism
-    #: Of all tables together.
-    epsilon: float
-    unit: PrivacyUnit
-
-    @property
-    def noise(self) -> tuple[str, ...]:
-        """How exact each table is; it doesn't depend on the data."""
-        deviation = f"{self.mechanism.deviation:.4g}"
-        return tuple(
-            f"Table {name!r}: noise with a standard deviation of {deviation} was added to each of "
-            f"{n:,} inner cells, so that the sum of n of them differs by about {deviation} times "
-            "the root of n."
-            for name, n in self.inner.items()
-        )
-
-    def claim(self) -> Claim:
-        """Claim what the tables cost; the verifier adds it up again from the events."""
-        mechanism = self.mechanism
-        events: list[Json] = [dict(mechanism.event(n).to_json()) for n in self.inner.values()]
-        tables: list[Json] = [
-            {
-                "table": name,
-                "cells": n,
-                "sensitivity": mechanism.sensitivity,
-                "scale": mechanism.scale,
-                "deviation": mechanism.deviation,
-            }
-            for name, n in self.inner.items()
-        ]
-        return Claim(
-            model="differential-privacy",
-            parameters={"epsilon": self.epsilon, "delta": 0.0},
-            about={
-                "unit": dict(self.unit.to_dict()),
-                "neighbours": f"{self.unit.sentence()}: added or removed",
-                "noise": tables,
-            },
-            basis="accounted",
-            evidence={"events": events},
-        )
+    claim: Claim
+    #: How exact they are, which doesn't depend on the data.
+    sentence: str
 
 
 def unit_of(policy: TablesPolicy) -> PrivacyUnit:
@@ -116,13 +76,8 @@ def check_declared(policy: TablesPolicy) -> None:
             "The policy has [ready], and counts under differential privacy.",
             hint="Give the rows: in cells nobody sees how many of them one person has.",
         )
-    names = dict.fromkeys(name for each in policy.tables for name in each.dimensions)
-    sections = policy.dimensions
-    bare = [
-        name
-        for name in names
-        if name not in sections or not (sections[name].codes or sections[name].hierarchy)
-    ]
+    declared = [it for it, own in policy.dimensions.items() if own.codes or own.hierarchy]
+    bare = sorted({it for each in policy.tables for it in each.dimensions}.difference(declared))
     if bare:
         raise PolicyError(
             f"The policy declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: "
@@ -150,10 +105,9 @@ def rows_that_count(
     if ledger is not None:
         ledger.terms.check_person(unit.person)
         ledger.check_table(table)
-    names = dict.fromkeys(name for each in policy.tables for name in each.dimensions)
-    wanted = [column for name in names for column in columns_of(policy, name)]
-    wanted += [] if unit.person is None else [unit.person]
-    rows = open_rows(table, wanted).read(columns=list(dict.fromkeys(wanted)) or None)
+    person = [] if unit.person is None else [unit.person]
+    wanted = list(dict.fromkeys([*code_columns(policy), *person]))
+    rows = open_rows(table, wanted).read(columns=wanted or None)
     if unit.person is None:
         return rows
     own = "\0owner"
@@ -220,16 +174,33 @@ def private_counts(
     # What can't be made whole is refused before anything is paid for.
     rounding_steps(largest_sets(sets))
     exact = [_inner(cells, each) for each in sets]
-    book([mechanism.event(each.size) for each in exact])
+    events = [mechanism.event(each.size) for each in exact]
+    book(events)
     noisy = [mechanism.release(each.ravel()).reshape(each.shape) for each in exact]
     made = agreeing_counts(dimensions, sets, noisy)
-    return PrivateCells(
-        published=_published(dimensions, dict(zip(crossed, sets, strict=True)), made),
-        inner={name: each.size for name, each in zip(crossed, exact, strict=True)},
-        mechanism=mechanism,
-        epsilon=settings.epsilon,
-        unit=unit,
+    noise: dict[str, Json] = {
+        it: getattr(mechanism, it) for it in ("sensitivity", "scale", "deviation")
+    }
+    claim = Claim(
+        model="differential-privacy",
+        parameters={"epsilon": settings.epsilon, "delta": 0.0},
+        about={
+            "unit": dict(unit.to_dict()),
+            "neighbours": f"{unit.sentence()}: added or removed",
+            "noise": [
+                {"table": name, "cells": it.size, **noise}
+                for name, it in zip(crossed, exact, strict=True)
+            ],
+        },
+        basis="accounted",
+        evidence={"events": [dict(each.to_json()) for each in events]},
     )
+    sentence = (
+        f"Each inner cell of each table got noise with a standard deviation of "
+        f"{mechanism.deviation:.4g}: the sum of n cells differs by about the root of n times that."
+    )
+    published = _published(dimensions, dict(zip(crossed, sets, strict=True)), made)
+    return PrivateCells(published=published, claim=claim, sentence=sentence)
 
 
 def _inner(cells: Cells, axes: Axes) -> NDArray[np.int64]:
@@ -255,15 +226,14 @@ def _published(
     values, codes = [], []
     for axes, counts in zip(tables.values(), made, strict=True):
         values.append(along(covers_of(dimensions, axes), counts).ravel())
-        axis_codes = [
+        places = [
             np.arange(len(each.codes)) if axis in axes else [each.position[each.total]]
             for axis, each in enumerate(dimensions)
         ]
-        grids = np.meshgrid(*axis_codes, indexing="ij")
+        grids = np.meshgrid(*places, indexing="ij")
         codes.append(np.stack([each.ravel() for each in grids], axis=1).astype(np.int32))
-    every, first, place = np.unique(
-        np.concatenate(codes), axis=0, return_index=True, return_inverse=True
-    )
+    joined = np.concatenate(codes)
+    every, first, place = np.unique(joined, axis=0, return_index=True, return_inverse=True)
     value = np.concatenate(values)[first]
     if (value[place] != np.concatenate(values)).any():  # no message could help
         raise AssertionError("Tables disagree.")

@@ -1,53 +1,26 @@
-"""Whole numbers that add up, in and between tables, made of counts with noise alone.
-
-The finest cells of a table are an array with an axis for each dimension: of length 1 where the
-table lacks it. A set of axes stands for the sums by these dimensions.
-"""
+"""Whole numbers that add up, in and between tables, made of counts with noise alone."""
 
 from __future__ import annotations
 
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
 from halfmask._errors import PolicyError
+from halfmask.crosstabs._arrays import along, covers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from halfmask.crosstabs._arrays import Axes, Counts
     from halfmask.crosstabs._dimension import Dimension
 
-Counts: TypeAlias = "NDArray[np.float64]"
-Axes: TypeAlias = frozenset[int]
 _STEPS: Final = 300
-
-
-def covers_of(dimensions: Sequence[Dimension], axes: Axes) -> list[csr_array]:
-    """Return for each dimension which leaves each code covers; nothing where a table lacks it."""
-    made = []
-    for axis, each in enumerate(dimensions):
-        place = {leaf: at for at, leaf in enumerate(each.leaves)}
-        codes = each.codes if axis in axes else ()
-        covered = [[place[leaf] for leaf in each.covers[code]] for code in codes] or [[0]]
-        starts = np.cumsum([0, *map(len, covered)])
-        columns = np.array([leaf for each in covered for leaf in each], dtype=np.int64)
-        shape = len(covered), len(place) if axis in axes else 1
-        made.append(csr_array((np.ones(len(columns)), columns, starts), shape=shape))
-    return made
-
-
-def along(matrices: Sequence[csr_array], counts: Counts) -> Counts:
-    """Return an array times a matrix along each axis; an axis of length 1 stays as it is."""
-    for axis, matrix in enumerate(matrices):
-        first = np.moveaxis(counts, axis, 0)
-        made = matrix @ first.reshape(len(first), -1)
-        counts = np.moveaxis(made.reshape(-1, *first.shape[1:]), 0, axis)
-    return counts
 
 
 def sums_by(counts: Counts, axes: Axes) -> Counts:

@@ -13,11 +13,10 @@ from halfmask._errors import ParameterError, PolicyError
 from halfmask.claims import Claim
 from halfmask.crosstabs._agreeing_counts import (
     agreeing_counts,
-    along,
-    covers_of,
     largest_sets,
     rounding_steps,
 )
+from halfmask.crosstabs._arrays import along, covers_of, inner_places
 from halfmask.crosstabs._cells import Cells, build_equations
 from halfmask.crosstabs._hierarchies import code_columns
 from halfmask.crosstabs._opening import open_cells
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.claims.claim import Json
-    from halfmask.crosstabs._agreeing_counts import Axes
+    from halfmask.crosstabs._arrays import Axes
     from halfmask.crosstabs._dimension import Dimension
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.crosstabs._protections import PrivateCounts
@@ -205,15 +204,9 @@ def private_counts(
 
 def _inner(cells: Cells, axes: Axes) -> NDArray[np.int64]:
     """Return the true counts of the finest cells of a table, as an array."""
-    shape, places = [], []
-    for axis, each in enumerate(cells.dimensions):
-        bottom = each.leaves if axis in axes else (each.total,)
-        place = {code: at for at, code in enumerate(bottom)}
-        shape.append(len(bottom))
-        places.append(np.array([place.get(it, -1) for it in each.codes])[cells.codes[:, axis]])
+    shape, inside, places = inner_places(cells.dimensions, cells.codes, axes)
     found = np.zeros(shape, dtype=np.int64)
-    own = (np.array(places) >= 0).all(axis=0)
-    found[tuple(each[own] for each in places)] = np.rint(cells.value[own])
+    found[places] = np.rint(cells.value[inside])
     return found
 
 

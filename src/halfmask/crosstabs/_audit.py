@@ -173,8 +173,8 @@ class _Ends:
         part = equations[:, group]
         self._equations = part[np.diff(part.indptr) > 0]
         self._program = Extremes(equations, room, group)
-        outer = propagated(self._equations, room.below[group], room.above[group])
-        self._outer = np.asarray(np.maximum(outer, 0.0))  # below 0 by rounding
+        self._outer = propagated(self._equations, room.below[group], room.above[group])
+        np.maximum(self._outer, 0.0, out=self._outer)  # below 0 by rounding
         self._inner = np.zeros_like(self._outer)
         finite = self._outer[np.isfinite(self._outer)]
         self._close = _CLOSE * finite.max(initial=1.0)
@@ -205,7 +205,7 @@ class _Ends:
         return -self._inner[0], self._inner[1]
 
     def _open(self) -> NDArray[np.bool_]:
-        return self._inner < self._outer - self._close
+        return np.asarray(self._inner < self._outer - self._close)
 
     def _solve(self, weights: NDArray[np.float64]) -> bool:
         """Take what an extreme deviation reaches; say whether the weighted sum has a limit."""

@@ -67,29 +67,17 @@ class RecordInference(
             codes = codes[rng.permutation(len(codes))[: self.n_targets]]
             true = codes[:, axis]
             counts = fitted[tuple(np.delete(codes, axis, axis=1).T)]
-            arms.append((true, counts))
-        (true, counts), (other, counts_of_others) = arms
-        guessed, by_majority = _guess(counts, usual), np.full(len(true), usual.argmax())
-        alone, alone_others = _is_alone(counts), _is_alone(counts_of_others)
-        return (
-            self._make_outcome(
-                "categories guessed",
-                _share(guessed == true),
-                _share(_guess(counts_of_others, usual) == other),
-                baseline=_share(by_majority == true),
-                needed=(200, "records"),
-            ),
-            self._make_outcome(
-                "categories inferred for certain",
-                _share(alone & (guessed == true)),
-                _share(alone_others & (_guess(counts_of_others, usual) == other)),
-                needed=(200, "records"),
-            ),
+            right = _guess(counts, usual) == true
+            arms.append((right, _is_alone(counts) & right, true == usual.argmax()))
+        guessed, certain, frequent = (
+            [SuccessCount(int(each.sum()), len(each)) for each in both]
+            for both in zip(*arms, strict=True)
         )
-
-
-def _share(right: Bools) -> SuccessCount:
-    return SuccessCount(int(right.sum()), len(right))
+        needed = (200, "records")
+        return (
+            self._make_outcome("categories guessed", *guessed, baseline=frequent[0], needed=needed),
+            self._make_outcome("categories inferred for certain", *certain, needed=needed),
+        )
 
 
 def _guess(counts: Floats, usual: Floats) -> Ints:

@@ -16,6 +16,7 @@ import halfmask as hm
 from crosstabs._tables import cells_of, flat_dimensions  # type: ignore[import-not-found] # beside
 from halfmask import BudgetError, ParameterError, PolicyError
 from halfmask.crosstabs import TablesPolicy
+from halfmask.crosstabs._agreeing_counts import _agreed
 from halfmask.crosstabs._dimension import tree_dimension
 from halfmask.crosstabs._private_counts import (
     check_declared,
@@ -77,6 +78,18 @@ def test_all_tables_add_up_in_whole_numbers(tables, epsilon):
         true = dict(zip(map(tuple, cells.codes.tolist()), cells.value, strict=True))
         shown = made.published.cells
         assert [true.get(tuple(it), 0) for it in shown.codes.tolist()] == shown.value.tolist()
+
+
+def test_shared_totals_are_the_nearest_that_agree():
+    """The weighted mean is the projection onto all tables that agree, found here by a matrix."""
+    rng = np.random.default_rng(5)
+    ab, bc = rng.normal(size=(4, 3, 1)), rng.normal(size=(1, 3, 5))
+    made = _agreed([frozenset({0, 1}), frozenset({1, 2})], [ab, bc])
+    totals = [np.tile(np.eye(3), (1, 4)), np.repeat(np.eye(3), 5, axis=1)]
+    links = np.hstack([totals[0], -totals[1]])
+    noisy = np.concatenate([ab.ravel(), bc.ravel()])
+    expected = noisy - np.linalg.pinv(links) @ links @ noisy
+    np.testing.assert_allclose(np.concatenate([it.ravel() for it in made]), expected)
 
 
 def test_trees_add_up_at_each_level():

@@ -6,7 +6,7 @@ from itertools import chain, product
 
 import numpy as np
 
-from halfmask.crosstabs._cells import LARGEST, Cells, Contributors, build_equations
+from halfmask.crosstabs._cells import LARGEST, CellSystem, Contributors, build_equations
 from halfmask.crosstabs._dimension import flat_dimension
 
 
@@ -73,7 +73,7 @@ def cells_of(
         ],
         dtype=np.int32,
     )
-    return Cells(
+    return CellSystem(
         measure=measure,
         dimensions=tuple(dimensions),
         codes=numbers,

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._pattern import Published
+    from halfmask.crosstabs._pattern import PublishedCells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,9 @@ class CrosstabChange:
         return said or ["All cells are published with their true values."]
 
 
-def crosstab_change(published: Published, cells: NDArray[np.int64] | None = None) -> CrosstabChange:
+def crosstab_change(
+    published: PublishedCells, cells: NDArray[np.int64] | None = None
+) -> CrosstabChange:
     """Compare published cells of a table, or of all of a measure, with true ones.
 
     The result depends on true values: it is for the owner.

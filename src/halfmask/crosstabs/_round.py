@@ -15,7 +15,7 @@ from halfmask._random import keyed_order
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge
     from halfmask.crosstabs._protections import SmallCounts, TableRounding
 
@@ -34,7 +34,7 @@ _STEPS: Final = 1 << 30
 
 
 def round_cells(
-    cells: Cells, knowledge: Knowledge, settings: TableRounding, *, key: bytes
+    cells: CellSystem, knowledge: Knowledge, settings: TableRounding, *, key: bytes
 ) -> NDArray[np.float64]:
     """Return the cells as multiples of the base.
 
@@ -88,7 +88,7 @@ def existence_interval(
     return (lower if negative else np.maximum(lower, 0.0)), upper
 
 
-def round_small(cells: Cells, settings: SmallCounts, *, key: bytes) -> NDArray[np.float64]:
+def round_small(cells: CellSystem, settings: SmallCounts, *, key: bytes) -> NDArray[np.float64]:
     """Return counts of which none is between 0 and the base, and whose sums hold.
 
     Small inner counts become 0 or the base, so that the squared distance of all cells is small:
@@ -189,7 +189,7 @@ def _multiply(times: NDArray[np.int64], base: float) -> NDArray[np.float64]:
     return np.array([float(int(each) * exact) for each in times])
 
 
-def _draws(cells: Cells, key: bytes) -> NDArray[np.float64]:
+def _draws(cells: CellSystem, key: bytes) -> NDArray[np.float64]:
     """Return a number from 0 to below 1 for each cell, made of its codes and the key."""
     texts = [
         [f"{each.name}\0{code}\0\0" if code != each.total else "" for code in each.codes]
@@ -205,7 +205,7 @@ def _draws(cells: Cells, key: bytes) -> NDArray[np.float64]:
 
 
 def _control(
-    cells: Cells,
+    cells: CellSystem,
     knowledge: Knowledge,
     settings: TableRounding,
     floor: NDArray[np.int64],
@@ -235,7 +235,7 @@ def _control(
 
 
 def _search(
-    cells: Cells, floor: NDArray[np.int64], residue: NDArray[np.float64], steps: int
+    cells: CellSystem, floor: NDArray[np.int64], residue: NDArray[np.float64], steps: int
 ) -> tuple[NDArray[np.int64], int]:
     """Return additive multiples, and by how many further steps they differ from the next ones.
 
@@ -264,7 +264,7 @@ def _search(
 
 
 def _solve(
-    cells: Cells,
+    cells: CellSystem,
     floor: NDArray[np.int64],
     residue: NDArray[np.float64],
     down: NDArray[np.float64],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from halfmask.crosstabs._program import TOLERANCE, Room
+from halfmask.crosstabs._program import TOLERANCE, Slack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,7 @@ class Witnesses:
     def __init__(
         self,
         needs: Needs,
-        room: Room,
+        room: Slack,
         hidden: NDArray[np.bool_],
         earlier: Witnesses | None = None,
     ) -> None:

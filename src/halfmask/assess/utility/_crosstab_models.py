@@ -13,7 +13,7 @@ from halfmask.crosstabs import CrosstabChange, crosstab_change
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.crosstabs import Published
+    from halfmask.crosstabs import PublishedCells
 
 _ROUNDS = 100
 
@@ -65,7 +65,7 @@ class CrosstabUtility(Facts):
     largest_difference: float | None
 
 
-def crosstab_utility(published: Published, table: str) -> CrosstabUtility:
+def crosstab_utility(published: PublishedCells, table: str) -> CrosstabUtility:
     """Compare a test and a regression on a table before and after protection.
 
     Parameters
@@ -122,7 +122,7 @@ def crosstab_utility(published: Published, table: str) -> CrosstabUtility:
     )
 
 
-def _inner(published: Published, own: Ints) -> tuple[Floats, Floats, Bools]:
+def _inner(published: PublishedCells, own: Ints) -> tuple[Floats, Floats, Bools]:
     """Return true and published inner cells as arrays, and which are published."""
     cells = published.cells
     codes = cells.codes[own]

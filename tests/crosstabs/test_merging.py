@@ -54,9 +54,11 @@ def test_large_systems_are_searched_around_a_cell_first(monkeypatch):
     near, whole = programs.around(at(cells, "a2", "b3"), cells.value, none)
     assert len(near.cells) == 15
     assert len(whole.cells) == cells.n
-    used, moved = near.reach(
+    reached = near.reach(
         at(cells, "a2", "b3"), 1.0, price=np.ones(cells.n), fixed=np.empty(0, dtype=np.int64)
     )
+    assert reached is not None
+    used, moved = reached
     whole_move = np.zeros(cells.n)
     whole_move[used] = moved
     assert np.allclose(cells.equations @ whole_move, 0)

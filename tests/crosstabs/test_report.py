@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.crosstabs._tables import cells_of
 
-from crosstabs._tables import cells_of
 from halfmask.crosstabs._dimension import flat_dimension
 from halfmask.crosstabs._pattern import Audit, HiddenPattern, PublishedCells, Sensitivity
 from halfmask.crosstabs._protections import Suppression, TableRounding

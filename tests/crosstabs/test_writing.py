@@ -7,8 +7,8 @@ import hashlib
 import numpy as np
 import polars as pl
 import pytest
+from tests.crosstabs._tables import cells_of
 
-from crosstabs._tables import cells_of
 from halfmask.crosstabs._dimension import flat_dimension
 from halfmask.crosstabs._pattern import PublishedCells
 from halfmask.crosstabs._policy import CrosstabOutput

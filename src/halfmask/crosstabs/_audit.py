@@ -189,7 +189,8 @@ class _Ends:
         return -self._inner[0], self._inner[1]
 
     def _open(self) -> NDArray[np.bool_]:
-        return self._inner < self._outer - self._close
+        left: NDArray[np.bool_] = self._inner < self._outer - self._close
+        return left
 
     def _solve(self, weights: NDArray[np.float64]) -> bool:
         """Take what an extreme deviation reaches; say whether the weighted sum has a limit."""

@@ -32,7 +32,8 @@ class Merged:
 
     def spread(self, moved: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far each cell moves with its group."""
-        return self.sign * np.append(moved, 0.0)[self.group]  # -1 is the last
+        cells: NDArray[np.float64] = np.append(moved, 0.0)[self.group]  # -1 is the last
+        return self.sign * cells
 
     def spread_ends(
         self, down: NDArray[np.float64], up: NDArray[np.float64]

@@ -161,7 +161,8 @@ class Deviations:
         slopes /= -slopes[cell] * np.sign(amount) or 1.0
         slopes[np.abs(slopes) < TOLERANCE] = 0.0
         sides = np.where(slopes > 0, self._room.above, self._room.below) / abs(amount)
-        weights = np.minimum(np.abs(slopes) * np.where(slopes == 0, 0.0, sides), 1.0)
+        weights: NDArray[np.float64] = np.abs(slopes) * np.where(slopes == 0, 0.0, sides)
+        weights = np.minimum(weights, 1.0)
         weights[cell] = 0.0
         weights[fixed] = 0.0
         return weights

@@ -58,7 +58,10 @@ class Needs:
     def fixed(self, entry: int) -> NDArray[np.int64]:
         """Return the cells that the attacker of an entry knows."""
         at = self.attacker[entry]
-        return self.known.indices[self.known.indptr[at] : self.known.indptr[at + 1]]
+        cells: NDArray[np.int64] = self.known.indices[
+            self.known.indptr[at] : self.known.indptr[at + 1]
+        ]
+        return cells
 
     def met_by(self, entries: NDArray[np.int64], moved: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which of some entries a deviation proves."""

@@ -20,19 +20,12 @@ _ROUNDS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndependenceTest(Facts):
-    """Pearson's chi-square test of mutual independence.
-
-    Parameters
-    ----------
-    statistic, degrees, p_value
-        Of the test.
-    cramers_v
-        Of a table with two dimensions; None with more.
-    """
+    """Pearson's chi-square test of mutual independence."""
 
     statistic: float
     degrees: int
     p_value: float
+    #: Of a table with two dimensions; None with more.
     cramers_v: float | None = None
 
 

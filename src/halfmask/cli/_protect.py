@@ -182,7 +182,7 @@ def read_policy(where: str) -> Policy | TablesPolicy:
 
 
 def policy_kind(where: Path) -> type[Policy | TablesPolicy]:
-    """Return the kind of a policy file by its keys; what can't be read is said by its class."""
+    """Return the kind of a policy file by its keys; its class refuses what can't be read."""
     try:
         return _kind_of(where.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError):

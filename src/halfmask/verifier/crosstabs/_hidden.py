@@ -46,7 +46,7 @@ _FITS: Final = 1e-9
 
 
 def opened_tables(files: ReleasedFiles) -> Opened:
-    """Return the tables as they were opened; a claim about others doesn't hold."""
+    """Return the opened tables; a claim about others doesn't hold."""
     if not isinstance(files.table, Opened):
         raise VerificationError("The tables couldn't be opened.")
     return files.table

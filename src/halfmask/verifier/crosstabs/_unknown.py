@@ -1,4 +1,4 @@
-"""What is unknown of a measure to whoever has a release, and earlier ones: cells and equations."""
+"""What is unknown of a measure to the receiver of releases: cells and equations."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _joined(
     lower: Floats,
     upper: Floats,
 ) -> Unknown:
-    """Return what is unknown to whoever has all releases: equal codes are the same cells."""
+    """Return what is unknown to a receiver of all releases: equal codes are the same cells."""
     from scipy.sparse import vstack  # noqa: PLC0415 # for earlier releases alone
 
     own = _places(opened.cells[measure], opened.trees)

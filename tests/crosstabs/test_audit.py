@@ -80,7 +80,7 @@ SDC_HIDDEN = ["11", "12", "13", "21", "23", "32", "34", "42", "44"]
 
 def test_two_hidden_in_each_line_can_tell_one_exactly():
     cells = cells_of(SDC_TABLE)
-    hidden = hide(cells, *[(f"a{row}", f"b{column}") for row, column in SDC_HIDDEN])
+    hidden = hide(cells, *[(f"a{each[0]}", f"b{each[1]}") for each in SDC_HIDDEN])
     lower, upper = intervals(cells, hidden)
     place = {each: at(cells, f"a{each[0]}", f"b{each[1]}") for each in SDC_HIDDEN}
     wanted = {

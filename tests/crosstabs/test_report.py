@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.crosstabs._tables import cells_of
 
-from crosstabs._tables import cells_of
 from halfmask.crosstabs._dimension import flat_dimension
-from halfmask.crosstabs._pattern import Audit, Pattern, Published, Sensitivity
+from halfmask.crosstabs._pattern import Audit, HiddenPattern, PublishedCells, Sensitivity
 from halfmask.crosstabs._protections import Suppression, TableRounding
 from halfmask.crosstabs._released import ReleasedTable
 from halfmask.crosstabs._report import interval_text, owner_page, page_blocks
@@ -29,12 +29,12 @@ def a_table(n_rows=2, n_columns=2):
     hidden = np.isin(cells.value, SECRET)
     reasons = tuple(("p-percent",) if value == SECRET[0] else () for value in cells.value)
     room = np.where(hidden, 50.0, 0.0)
-    published = Published(
+    published = PublishedCells(
         cells=cells,
         value=np.where(hidden, np.nan, cells.value),
         hidden=hidden,
         sensitivity=Sensitivity(reasons=reasons, below=room, above=room),
-        pattern=Pattern(hidden=hidden, search="linear", cost=4321.5, bound=3889.35),
+        pattern=HiddenPattern(hidden=hidden, search="linear", cost=4321.5, bound=3889.35),
         audit=Audit(
             lower=np.where(hidden, 0.0, cells.value),
             upper=np.where(hidden, 1665.5, cells.value),
@@ -75,7 +75,7 @@ def test_large_tables_are_cut_and_the_page_says_so():
 def test_distances_of_rounded_cells_stand_on_the_owners_page_alone():
     table = a_table()
     value = np.round(table.published.cells.value / 5) * 5
-    published = Published(
+    published = PublishedCells(
         cells=table.published.cells, value=value, hidden=np.zeros(len(value), dtype=bool)
     )
     rounded = ReleasedTable(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._dimension import Dimension
 
 Counts: TypeAlias = "NDArray[np.float64]"
@@ -65,7 +65,7 @@ class TableShape:
         grids = np.meshgrid(*[np.array(each, dtype=np.int32) for each in axes], indexing="ij")
         return np.stack([each.ravel() for each in grids], axis=1)
 
-    def counts(self, cells: Cells) -> NDArray[np.int64]:
+    def counts(self, cells: CellSystem) -> NDArray[np.int64]:
         """Return the true counts of the finest cells."""
         known = dict(zip(map(tuple, cells.codes.tolist()), cells.value.tolist(), strict=True))
         found = [known.get(tuple(codes), 0.0) for codes in self.codes(leaves=True).tolist()]

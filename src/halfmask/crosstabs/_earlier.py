@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.claims.crosstab_manifest import StatedTable
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._policy import TablesPolicy
 
 #: A released number has 15 digits.
@@ -52,7 +52,7 @@ class _Earlier:
     hidden: NDArray[np.bool_]
 
 
-def apply_earlier(cells: tuple[Cells, ...], policy: TablesPolicy) -> tuple[Knowledge, ...]:
+def apply_earlier(cells: tuple[CellSystem, ...], policy: TablesPolicy) -> tuple[Knowledge, ...]:
     """Return what everybody knows of each cell, and which states are given."""
     stay = [_named(each, policy.cells.publish) for each in cells]
     hide = [_named(each, policy.cells.hide) for each in cells]
@@ -65,7 +65,7 @@ def apply_earlier(cells: tuple[Cells, ...], policy: TablesPolicy) -> tuple[Knowl
 
 
 def _knowledge(
-    cells: Cells,
+    cells: CellSystem,
     policy: TablesPolicy,
     earlier: Sequence[_Earlier],
     named: Sequence[NDArray[np.bool_]],
@@ -88,7 +88,7 @@ def _knowledge(
     )
 
 
-def _named(cells: Cells, wanted: Iterable[Mapping[str, str]]) -> NDArray[np.bool_]:
+def _named(cells: CellSystem, wanted: Iterable[Mapping[str, str]]) -> NDArray[np.bool_]:
     """Return which cells are named; a dimension that isn't given has its total."""
     found = np.zeros(cells.n, dtype=bool)
     for codes in wanted:
@@ -100,7 +100,7 @@ def _named(cells: Cells, wanted: Iterable[Mapping[str, str]]) -> NDArray[np.bool
 
 
 def _check_named(
-    cells: Sequence[Cells], policy: TablesPolicy, hide: Sequence[NDArray[np.bool_]]
+    cells: Sequence[CellSystem], policy: TablesPolicy, hide: Sequence[NDArray[np.bool_]]
 ) -> None:
     """Raise where ``[cells]`` names what isn't there, or one cell twice."""
     for key, wanted in (("publish", policy.cells.publish), ("hide", policy.cells.hide)):
@@ -137,7 +137,9 @@ def _check_named(
         )
 
 
-def _compared(cells: Cells, table: _Earlier) -> tuple[NDArray[np.bool_], NDArray[np.bool_], int]:
+def _compared(
+    cells: CellSystem, table: _Earlier
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], int]:
     """Return which cells a table told before, which it hid, and how many have other values."""
     told, kept = np.zeros(cells.n, dtype=bool), np.zeros(cells.n, dtype=bool)
     linked = pl.Series(np.ones(len(table.value), dtype=bool))

@@ -16,10 +16,10 @@ from halfmask.crosstabs._agreeing_counts import (
     largest_tables,
     rounding_steps,
 )
-from halfmask.crosstabs._cells import Cells, build_equations
+from halfmask.crosstabs._cells import CellSystem, build_equations
 from halfmask.crosstabs._hierarchies import columns_of
 from halfmask.crosstabs._opening import open_cells
-from halfmask.crosstabs._pattern import Published
+from halfmask.crosstabs._pattern import PublishedCells
 from halfmask.crosstabs._tabulate import open_rows
 from halfmask.dp.ledger import PrivacyUnit, rows_of_units
 from halfmask.dp.noise import LaplaceMechanism
@@ -74,7 +74,7 @@ class PrivateCells:
     """Counts with noise, and what it costs; no true count is in it."""
 
     #: All cells of the declared codes.
-    published: Published
+    published: PublishedCells
     noise: tuple[TableNoise, ...]
     #: Of all tables together.
     epsilon: float
@@ -198,7 +198,7 @@ def make_private(table: object, policy: TablesPolicy, inputs: Inputs) -> Private
 
 
 def private_counts(
-    cells: Cells,
+    cells: CellSystem,
     settings: PrivateCounts,
     unit: PrivacyUnit,
     *,
@@ -247,7 +247,7 @@ def private_counts(
 
 def _published(
     dimensions: tuple[Dimension, ...], shapes: list[TableShape], made: list[NDArray[np.float64]]
-) -> Published:
+) -> PublishedCells:
     """Return all cells with the counts that are published."""
     values = [it.sums() @ own for it, own in zip(shapes, made, strict=True)]
     codes, first, place = np.unique(
@@ -262,7 +262,7 @@ def _published(
         raise AssertionError("Tables disagree.")
     ends = np.cumsum([each.n_cells for each in shapes])[:-1]
     of_tables = np.split(place.ravel().astype(np.int64), ends)
-    cells = Cells(
+    cells = CellSystem(
         measure=None,
         dimensions=dimensions,
         codes=codes,
@@ -271,4 +271,4 @@ def _published(
         equations=build_equations(codes, dimensions),
         tables={each.name: own for each, own in zip(shapes, of_tables, strict=True)},
     )
-    return Published(cells=cells, value=value, hidden=np.zeros(cells.n, dtype=bool))
+    return PublishedCells(cells=cells, value=value, hidden=np.zeros(cells.n, dtype=bool))

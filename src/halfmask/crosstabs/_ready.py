@@ -3,11 +3,11 @@
 A file, a folder of files, a list of files, a mapping of names to frames, or one frame: each is a
 table, and those of one policy are linked. Codes of totals are known by the dimensions of the
 policy: a column without a declared tree is a flat list with the code of its total. Totals that a
-table lacks are added as sums of their parts; `Cells.added` counts them. A cell that a table lacks
-is 0.
+table lacks are added as sums of their parts; `CellSystem.added` counts them. A cell that a table
+lacks is 0.
 
 Sums must hold within the rounding of the numbers: half a unit of the last decimal that is written,
-for each cell of the sum. `Cells.rounding` keeps it. Whole counts must add up exactly.
+for each cell of the sum. `CellSystem.rounding` keeps it. Whole counts must add up exactly.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import polars as pl
 
 from halfmask._errors import ColumnWarning, DataError, PolicyError, SchemaError
 from halfmask._progress import Progress, silent
-from halfmask.crosstabs._cells import LARGEST, Cells, Contributors, build_equations, row_keys
+from halfmask.crosstabs._cells import LARGEST, CellSystem, Contributors, build_equations, row_keys
 from halfmask.crosstabs._hierarchies import build_dimensions, columns_of
 from halfmask.crosstabs._tabulate import cells_of_tables, check_size, grid_codes
 from halfmask.data import ReadOptions, Source, leaf_text, open_table
@@ -58,7 +58,7 @@ class _Table:
 
 def read_ready(
     tables: object, policy: TablesPolicy, *, progress: Progress = silent
-) -> tuple[Cells, ...]:
+) -> tuple[CellSystem, ...]:
     """Return the cells of ready tables as one system; see the module."""
     section = policy.ready
     if section is None:
@@ -381,7 +381,7 @@ def _linked(
     rounding: float,
     *,
     is_count: bool,
-) -> Cells:
+) -> CellSystem:
     """Return the cells of all tables, each once."""
     whole = _Shared.of(tables)
     _, first, into = np.unique(
@@ -397,7 +397,7 @@ def _linked(
     count = found.value if is_count else found.count
     signed = any(each.negative for each in policy.tables)
     known = is_count or bool(policy.ready and (policy.ready.count or policy.ready.largest))
-    return Cells(
+    return CellSystem(
         measure=None if is_count or policy.ready is None else policy.ready.value,
         dimensions=dimensions,
         codes=found.codes,

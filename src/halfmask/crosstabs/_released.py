@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._pattern import Published
+    from halfmask.crosstabs._pattern import PublishedCells
     from halfmask.crosstabs._policy import TablesPolicy
 
 PUBLISHED: Final = "published"
@@ -37,7 +37,7 @@ class ReleasedTable:
     negative: bool
     derived: tuple[str, ...]
     #: The protected cells of its measure.
-    published: Published
+    published: PublishedCells
     #: The table with the counts that means are made of.
     counts: ReleasedTable | None = None
 
@@ -132,7 +132,7 @@ def shortest(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def released_tables(
-    published: Sequence[Published], policy: TablesPolicy
+    published: Sequence[PublishedCells], policy: TablesPolicy
 ) -> tuple[ReleasedTable, ...]:
     """Return every table of the policy, or each ready table, in its order."""
     of_table = {name: each for each in published for name in each.cells.tables}
@@ -162,7 +162,7 @@ def released_tables(
     )
 
 
-def _dimensions_of(published: Published, name: str) -> tuple[str, ...]:
+def _dimensions_of(published: PublishedCells, name: str) -> tuple[str, ...]:
     """Return the dimensions of a ready table: those in which it has more than the total."""
     cells = published.cells
     codes = cells.codes[cells.tables[name]]

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._cells import Cells, Contributors
+    from halfmask.crosstabs._cells import CellSystem, Contributors
     from halfmask.crosstabs._pattern import Sensitivity
-    from halfmask.crosstabs._rules import Rule
+    from halfmask.crosstabs._rules import CellRule
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
@@ -49,7 +49,7 @@ _CLOSE: Final = 1e-6
 
 
 def state_requirements(
-    cells: Cells, sensitivity: Sensitivity, hidden: Bools, *, singletons: str
+    cells: CellSystem, sensitivity: Sensitivity, hidden: Bools, *, singletons: str
 ) -> Requirements:
     """State the interval that each sensitive hidden cell needs: for all, and for lone owners.
 
@@ -80,7 +80,7 @@ def state_requirements(
     )
 
 
-def _known_by_owners(cells: Cells, hidden: Bools) -> list[Ints]:
+def _known_by_owners(cells: CellSystem, hidden: Bools) -> list[Ints]:
     """Return for each owner who is alone in hidden cells these cells.
 
     Where owners aren't known, each cell has one of its own, but parts of a total with one
@@ -118,7 +118,7 @@ def _places(numbers: Ints) -> dict[int, Ints]:
 
 
 def _linked_pairs(
-    cells: Cells, hidden: Bools, known: list[Ints], wanted: Ints, *, exact: bool
+    cells: CellSystem, hidden: Bools, known: list[Ints], wanted: Ints, *, exact: bool
 ) -> Pairs:
     """Return owners, by position, with cells of which they may learn from what they know.
 
@@ -176,7 +176,7 @@ def _spread(known: list[Ints], owner: Ints) -> Pairs:
     return pair, np.concatenate(known)[starts[owner[pair]] + within]
 
 
-def _is_inside(cells: Cells, inner: Ints, outer: Ints) -> Bools:
+def _is_inside(cells: CellSystem, inner: Ints, outer: Ints) -> Bools:
     """Return whether all who are in a cell are in another one, by their codes."""
     inside = np.ones(len(inner), dtype=np.bool_)
     for at, dimension in enumerate(cells.dimensions):
@@ -254,7 +254,7 @@ def _combined(unit: NDArray[np.float64], base: NDArray[np.float64]) -> Bools:
 
 
 def sensitive_sums(
-    cells: Cells, rules: Sequence[Rule], hidden: Bools, *, weights: str | None
+    cells: CellSystem, rules: Sequence[CellRule], hidden: Bools, *, weights: str | None
 ) -> list[Ints]:
     """Return the hidden parts of each published total that break a rule as if they were one cell.
 
@@ -283,7 +283,7 @@ def sensitive_sums(
     return [np.sort(cell[kept][places[each]]) for each in np.flatnonzero(broken).tolist()]
 
 
-def _joined(cells: Cells, who: Contributors, cell: Ints, at: Ints, how: str | None) -> Shares:
+def _joined(cells: CellSystem, who: Contributors, cell: Ints, at: Ints, how: str | None) -> Shares:
     """Return what rules see of cells that are put together; `at` says to what each cell belongs."""
     total = absolute_sums(cells)
     largest = fill_largest(cells)[cell]

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from halfmask.claims import Claim
     from halfmask.claims.crosstab_manifest import StatedRule
     from halfmask.verifier.checks import ReleasedFiles
-    from halfmask.verifier.crosstabs._sensitive import Needs
+    from halfmask.verifier.crosstabs._sensitive import CellNeeds
     from halfmask.verifier.crosstabs._system import Bools, Floats, Ints
-    from halfmask.verifier.crosstabs._tabulation import Contributions, Tally
+    from halfmask.verifier.crosstabs._tabulation import CellTally, Contributions
 
 #: With singletons "exact", the share of a cell's protection that its interval must have to be none.
 _NOT_EXACT: Final = 1e-5
@@ -46,7 +46,7 @@ _FITS: Final = 1e-9
 
 
 def opened_tables(files: ReleasedFiles) -> Opened:
-    """Return the tables as they were opened; a claim about others doesn't hold."""
+    """Return the opened tables; a claim about others doesn't hold."""
     if not isinstance(files.table, Opened):
         raise VerificationError("The tables couldn't be opened.")
     return files.table
@@ -136,9 +136,9 @@ class _Hidden:
         self,
         opened: Opened,
         measure: str | None,
-        tally: Tally,
+        tally: CellTally,
         who: Contributions,
-        needs: Needs,
+        needs: CellNeeds,
         earlier: Sequence[Earlier],
     ) -> None:
         self.opened, self.measure, self.tally, self.who = opened, measure, tally, who

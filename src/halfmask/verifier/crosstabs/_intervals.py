@@ -52,7 +52,7 @@ class Space:
         self.part = _components(self.matrix)
 
     def without(self, cells: Ints) -> Space:
-        """Return the space for who knows some cells: they don't deviate."""
+        """Return the space for an attacker who knows some cells: they don't deviate."""
         made = Space.__new__(Space)
         made.__dict__ |= self.__dict__
         made.low, made.high = self.low.copy(), self.high.copy()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.crosstabs._tables import cells_of
@@ -62,6 +64,19 @@ def test_the_owners_page_says_what_is_sensitive_and_why():
     assert "727.125 to 827.125" in page
     assert "protects others" in page
     assert "at most 10.0% of the cost" in page
+
+
+def test_the_owners_page_counts_other_cells_and_totals_that_were_added():
+    table = a_table()
+    for more, text in (
+        ({"unlinked": 1234}, "with another value: 1,234;"),
+        ({"cells": replace(table.published.cells, added=12)}, "the ready tables lack: 12;"),
+    ):
+        other = replace(table, published=replace(table.published, **more))
+        for protection in (Suppression(), TableRounding(base=5.0)):
+            assert text in owner_page([other], protection)
+            assert text not in owner_page([table], protection)
+            assert text not in html_page("t", list(page_blocks([other], protection)))
 
 
 def test_large_tables_are_cut_and_the_page_says_so():

@@ -84,6 +84,15 @@ class CellSystem:
         """Whether the cells are counts."""
         return self.measure is None
 
+    def crossed(self, table: str) -> tuple[str, ...]:
+        """Return the dimensions of a table: those in which it has more than the total."""
+        codes = self.codes[self.tables[table]]
+        return tuple(
+            each.name
+            for at, each in enumerate(self.dimensions)
+            if (codes[:, at] != each.position[each.total]).any()
+        )
+
     def with_value(self, value: NDArray[np.float64]) -> CellSystem:
         """Return the same cells with other values, such as rounded ones."""
         return replace(self, value=value)

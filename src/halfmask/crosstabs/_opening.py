@@ -33,7 +33,7 @@ def open_cells(
     `read_ready`.
     """
     if policy.ready is not None:
-        return read_ready(table, policy, progress=progress)
+        return read_ready(table, policy, policy.ready, progress=progress)
     return tabulate(
         table, policy, engine=engine, progress=progress, record=record, record_key=record_key
     )

@@ -119,10 +119,13 @@ def _suppressed(
     _check_contradiction(what, sensitivity, known, policy)
     filled = cells.value != 0
     _check_left(what, sensitivity.is_sensitive & filled, filled, "sensitive")
-    if not sensitivity.is_sensitive.any():
-        hidden = np.zeros(cells.n, dtype=bool)
+    if not (sensitivity.is_sensitive | known.must_hide).any():
         return PublishedCells(
-            cells=cells, value=cells.value, hidden=hidden, sensitivity=sensitivity
+            cells=cells,
+            value=cells.value,
+            hidden=np.zeros(cells.n, dtype=bool),
+            sensitivity=sensitivity,
+            unlinked=known.unlinked,
         )
     inputs.progress(f"protecting {what}")
     pattern = suppress(
@@ -144,7 +147,14 @@ def _suppressed(
             "aren't met.",
             hint="Allow more cells to be hidden, or publish tables with fewer codes.",
         )
-    hidden = pattern.hidden & ~_told(pattern.hidden, sensitivity, known, found)
+    told = pattern.hidden & _told(found) & ~sensitivity.is_sensitive
+    if (told & known.must_hide).any():
+        raise GuaranteeNotMetError(
+            f"{int((told & known.must_hide).sum())} cells of {what} that an earlier release hid "
+            "could be computed from today's tables.",
+            hint="Write margin into [cells], in percent: such cells then get an interval, too.",
+        )
+    hidden = pattern.hidden & ~told  # what everybody can compute protects no other cell
     return PublishedCells(
         cells=cells,
         value=np.where(hidden, np.nan, cells.value),
@@ -157,13 +167,10 @@ def _suppressed(
     )
 
 
-def _told(
-    hidden: NDArray[np.bool_], sensitivity: Sensitivity, known: Knowledge, found: Audit
-) -> NDArray[np.bool_]:
-    """Return hidden cells that everybody can compute and nobody needs hidden: they protect none."""
+def _told(found: Audit) -> NDArray[np.bool_]:
+    """Return the cells that everybody can compute."""
     near = 1e-9 * np.maximum(1.0, np.abs(found.upper))
-    exact = np.isfinite(found.upper) & (found.upper - found.lower <= near)
-    return hidden & exact & ~sensitivity.is_sensitive & ~known.must_hide
+    return np.isfinite(found.upper) & (found.upper - found.lower <= near)
 
 
 def _with_named(
@@ -173,7 +180,10 @@ def _with_named(
     named = known.must_hide & ~sensitivity.is_sensitive
     if margin is None or not named.any():  # without one, they were hidden by an earlier release
         return sensitivity
-    width = np.abs(cells.value) * margin / 100
+    size = np.abs(cells.value)
+    positive = size[size > 0]
+    size = np.where(size > 0, size, positive.min() if len(positive) else 1.0)  # 0 can be hidden
+    width = size * margin / 100
     width = np.maximum(width, 1.0) if cells.is_count else width
     reasons = (
         (NAMED,) if is_named else each

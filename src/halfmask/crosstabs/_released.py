@@ -143,7 +143,7 @@ def released_tables(
         each = of_table[name]
         made[name] = ReleasedTable(
             name=name,
-            dimensions=_dimensions_of(each, name) if section is None else section.dimensions,
+            dimensions=each.cells.crossed(name) if section is None else section.dimensions,
             negative=section is not None and section.negative,
             derived=() if section is None else section.derived,
             published=each,
@@ -159,15 +159,4 @@ def released_tables(
             counts=counted[frozenset(it.dimensions)] if "mean" in it.derived else None,
         )
         for it in made.values()
-    )
-
-
-def _dimensions_of(published: PublishedCells, name: str) -> tuple[str, ...]:
-    """Return the dimensions of a ready table: those in which it has more than the total."""
-    cells = published.cells
-    codes = cells.codes[cells.tables[name]]
-    return tuple(
-        each.name
-        for at, each in enumerate(cells.dimensions)
-        if (codes[:, at] != each.position[each.total]).any()
     )

@@ -170,8 +170,23 @@ def owner_page(tables: Sequence[ReleasedTable], protection: CellProtection) -> s
         published = next(table.published for table in tables if id(table.published) == each)
         what = "Counts" if published.cells.is_count else f"Sums of {published.cells.measure}"
         own = _suppressed if isinstance(protection, Suppression) else _changed
-        blocks.append(ChapterBlock(what, list(own(published))))
+        notes = [TextBlock("", said)] if (said := list(_notes(published))) else []
+        blocks.append(ChapterBlock(what, [*own(published), *notes]))
     return html_page("Owner's page of tables", blocks)
+
+
+def _notes(published: PublishedCells) -> Iterator[str]:
+    """Yield what was done with cells that aren't as they were published, or read, before."""
+    if published.unlinked:
+        yield (
+            f"Cells that an earlier release published with another value: {published.unlinked:,}; "
+            "they are taken for other cells and aren't linked with it."
+        )
+    if published.cells.added:
+        yield (
+            f"Totals that the ready tables lack: {published.cells.added:,}; they were added as "
+            "sums of their parts and are protected and released, too."
+        )
 
 
 def _suppressed(published: PublishedCells) -> Iterator[AnyBlock]:
@@ -194,8 +209,6 @@ def _suppressed(published: PublishedCells) -> Iterator[AnyBlock]:
         rows.append(("proven", f"another pattern saves at most {percent(pattern.gap)} of the cost"))
     if pattern.stopped:
         rows.append(("stopped", "before its end; all requirements are met"))
-    if published.unlinked:
-        rows.append(("published before with another value", f"{published.unlinked:,} cells"))
     yield TableBlock("", (), rows)
     yield from _listed(published)
 

@@ -44,8 +44,7 @@ def round_cells(
     is drawn by its codes and the key, so that it is the same in every table. Controlled rounding
     has the least total distance at which all equations hold.
 
-    Sources: Handbook on Statistical Disclosure Control, 2nd edition, sections 4.4 and 5.4; L. Cox,
-    "A constructive procedure for unbiased controlled rounding", JASA 1987.
+    Source: Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.
     """
     if not np.isfinite(cells.value).all():
         raise DataError("A cell to round isn't a finite number.")
@@ -70,7 +69,7 @@ def existence_interval(
 
     ``whole`` are counts, whose ends are reached; the ends of sums are those of an open interval.
 
-    Source: Handbook on Statistical Disclosure Control, 2nd edition, section 5.4.
+    Source: Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.
     """
     base = settings.base
     if settings.way == "conventional":

@@ -159,11 +159,10 @@ def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> 
     return found.fill_null(0.0).to_numpy()
 
 
-def _key_parts(keys: pl.Series) -> NDArray[np.float64]:
+def _key_parts(keys: pl.Series) -> NDArray[np.int64]:
     """Return record keys as whole numbers below 2^32."""
-    if keys.dtype.is_float():
-        return np.floor((keys.to_numpy() % 1.0) * _KEY_PARTS)
-    return (keys.to_numpy().astype(np.int64) % _KEY_PARTS).astype(np.float64)
+    whole = np.floor((keys.to_numpy() % 1.0) * _KEY_PARTS) if keys.dtype.is_float() else keys
+    return np.asarray(whole).astype(np.int64) % _KEY_PARTS
 
 
 def _block(
@@ -171,7 +170,7 @@ def _block(
     rows: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
     values: Sequence[NDArray[np.float64]],
-    keys: NDArray[np.float64] | None,
+    keys: NDArray[np.int64] | None,
     owner: pl.Series | None,
 ) -> InnerCells:
     """Summarize rows by their codes in some dimensions."""
@@ -230,13 +229,11 @@ def _grouped(
     return first[there], cells[keys]
 
 
-def _sum_keys(cells: NDArray[np.int64], keys: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return the sum of the keys of each cell, modulo 1 and exactly: 2^20 keys fit in a float."""
-    found: NDArray[np.float64] = np.zeros(n)
-    for start in range(0, len(keys), 1 << 20):
-        run = slice(start, start + (1 << 20))
-        found = (found + np.bincount(cells[run], keys[run], minlength=n)) % _KEY_PARTS
-    return found / _KEY_PARTS
+def _sum_keys(cells: NDArray[np.int64], keys: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    """Return the sum of the keys of each cell, modulo 1 and exactly."""
+    found = np.zeros(n, dtype=np.int64)
+    np.add.at(found, cells, keys)
+    return (found % _KEY_PARTS) / _KEY_PARTS
 
 
 def _parts(
@@ -271,16 +268,11 @@ def merge_rows(left: RowSummary, right: RowSummary) -> RowSummary:
 
 def _merge_cells(left: InnerCells, right: InnerCells) -> InnerCells:
     codes = pl.concat([left.codes, right.codes])
-    groups = (
-        codes.with_columns(row=pl.int_range(pl.len()))
-        .group_by(codes.columns, maintain_order=True)
-        .agg("row")
-    )
-    n = groups.height
-    into = np.empty(codes.height, dtype=np.int64)
-    into[groups["row"].explode().to_numpy()] = np.repeat(
-        np.arange(n), groups["row"].list.len().to_numpy()
-    )
+    groups = codes.unique(maintain_order=True)
+    numbered, n = groups.with_row_index("into"), groups.height
+    into = codes.join(
+        numbered, on=codes.columns, how="left", nulls_equal=True, maintain_order="left"
+    )["into"].to_numpy()
     sums = np.concatenate([left.sums, right.sums])
     keys = np.concatenate([left.keys, right.keys])
     added = (np.bincount(into, keys, minlength=n) % 1.0).astype(np.float64)
@@ -290,7 +282,7 @@ def _merge_cells(left: InnerCells, right: InnerCells) -> InnerCells:
         *(_moved(each, later) for each in right.parts),
     )
     return InnerCells(
-        codes=groups.select(codes.columns),
+        codes=groups,
         sums=np.column_stack([np.bincount(into, each, minlength=n) for each in sums.T]),
         keys=added,
         lists=tuple(

@@ -83,23 +83,12 @@ class RowSummary:
 
 def summarize_rows(plan: RowPlan, number: int, frame: pl.DataFrame) -> RowSummary:
     faults: Counter[tuple[str, str]] = Counter()
-    coded = [
-        _coded(frame[columns[-1]], missing)
-        for columns, missing in zip(plan.columns, plan.missing, strict=True)
-    ]
+    coded, paths = [], []
     for columns, missing in zip(plan.columns, plan.missing, strict=True):
-        code = frame[columns[-1]]
-        if missing is None:
-            faults["missing", code.name] += code.null_count()
-        for name in columns:
-            if frame.schema[name] == pl.String:
-                faults["empty", name] += int((frame[name] == "").sum())
-        for name in columns[:-1]:
-            faults["missing", name] += int((frame[name].is_null() & code.is_not_null()).sum())
-    paths = tuple(
-        _paths(frame, columns) if len(columns) > 1 else texts.head(-1).to_frame("0")
-        for columns, (_, texts) in zip(plan.columns, coded, strict=True)
-    )
+        counted = _counted(frame, columns)
+        _count_code_faults(counted, columns, missing, faults)
+        coded.append(_coded(frame[columns[-1]], counted.to_series(-2), missing))
+        paths.append(counted.select(map(_texts, counted.get_columns()[:-1])))
     if plan.owner is not None:
         faults["missing", plan.owner] += frame[plan.owner].null_count()
     weight = None if plan.weight is None else _numbers(frame[plan.weight], faults, "weight")
@@ -114,37 +103,51 @@ def summarize_rows(plan: RowPlan, number: int, frame: pl.DataFrame) -> RowSummar
         _block([coded[at] for at in chosen], rows, weight, values, keys, owner)
         for chosen in plan.sets
     )
-    return RowSummary(faults=faults, paths=paths, blocks=blocks)
+    return RowSummary(faults=faults, paths=tuple(paths), blocks=blocks)
 
 
-def _coded(series: pl.Series, missing: str | None) -> tuple[NDArray[np.int32], pl.Series]:
+def _counted(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the distinct paths of codes from the top, and how many rows have each."""
+    own = frame.select(frame[name].alias(str(at)) for at, name in enumerate(columns))
+    return own.group_by(own.columns).len("rows")
+
+
+def _count_code_faults(
+    counted: pl.DataFrame,
+    columns: Sequence[str],
+    missing: str | None,
+    faults: Counter[tuple[str, str]],
+) -> None:
+    is_code = counted.to_series(-2).is_not_null()
+    for name, codes in zip(columns, counted.get_columns(), strict=False):
+        if name != columns[-1] or missing is None:
+            lacks = codes.is_null() & (is_code | (name == columns[-1]))
+            faults["missing", name] += int(counted["rows"].filter(lacks).sum())
+        if codes.dtype == pl.String:
+            faults["empty", name] += int(counted["rows"].filter(codes == "").sum())
+
+
+def _coded(
+    series: pl.Series, codes: pl.Series, missing: str | None
+) -> tuple[NDArray[np.int32], pl.Series]:
     """Return a number for the code of each row, and the texts that these numbers stand for."""
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
-        series = series.cast(pl.String)
-    if missing is not None:
-        series = leaf_text(series).fill_null(missing)
-    different = series.drop_nulls().unique()
+        series, codes = series.cast(pl.String), codes.cast(pl.String)
+    different = codes.drop_nulls().unique().sort()
     if series.dtype == pl.String:
         numbers = series.cast(pl.Enum(different)).to_physical().cast(pl.Int32)
     else:
         numbers = series.replace_strict(
             different, np.arange(len(different)), default=None, return_dtype=pl.Int32
         )
-    texts = leaf_text(different).alias("").append(pl.Series([None], dtype=pl.String))
+    texts = leaf_text(different).alias("").append(pl.Series([missing], dtype=pl.String))
     return numbers.fill_null(len(different)).to_numpy(), texts
 
 
-def _paths(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the distinct paths of codes from the top."""
-    different = frame.select(frame[name].alias(str(at)) for at, name in enumerate(columns)).unique(
-        maintain_order=True
-    )
-    return different.select(
-        leaf_text(
-            each.cast(pl.String) if isinstance(each.dtype, pl.Categorical | pl.Enum) else each
-        )
-        for each in different
-    )
+def _texts(codes: pl.Series) -> pl.Series:
+    if isinstance(codes.dtype, pl.Categorical | pl.Enum):
+        codes = codes.cast(pl.String)
+    return leaf_text(codes)
 
 
 def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> NDArray[np.float64]:

@@ -360,9 +360,8 @@ def _united(pieces: Sequence[CellSums], dimensions: Sequence[Dimension]) -> Cell
 
 def _renumbered(owners: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return owners by numbers from 0 in the same order; -1 stays."""
-    known = np.sort(owners[owners >= 0])
-    different = known[np.diff(known, prepend=-1) > 0]
-    return np.where(owners >= 0, np.searchsorted(different, owners), -1)
+    different, numbers = np.unique(owners, return_inverse=True)
+    return numbers.reshape(owners.shape) - np.count_nonzero(different < 0)
 
 
 def cells_of_tables(

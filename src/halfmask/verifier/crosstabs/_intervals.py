@@ -7,6 +7,7 @@ cells have a program each. Programs are of a neighbourhood of cells first: all o
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -32,6 +33,9 @@ _GAIN: Final = 0.1
 #: How many times as far as the largest goal a cell may move, and which goals have one program.
 _FURTHEST: Final = 1e4
 _ALIKE: Final = 1e3
+#: How many random moves there are, and the share of its room that no cell moves by chance.
+_MOVES: Final = 8
+_TIED: Final = 1e-8
 #: So many cells that can't reach their goals are enough.
 _ENOUGH: Final = 10
 _SECONDS: Final = 120.0
@@ -54,14 +58,54 @@ class Space:
     def without(self, cells: Ints) -> Space:
         """Return the space for who knows some cells: they don't deviate."""
         made = Space.__new__(Space)
-        made.__dict__ |= self.__dict__
+        made.__dict__ |= {"_room": self._room, "_moves": self._moves, **self.__dict__}
         made.low, made.high = self.low.copy(), self.high.copy()
         made.low[cells] = made.high[cells] = 0.0
         made.most, made.least = np.zeros_like(self.most), np.zeros_like(self.least)
         for free, moved, lost in self.witnesses:  # the list is shared: others use it, too
             if not np.isin(free[moved != 0], cells, assume_unique=True).any():
                 made.note(free, moved, lost)
+        made.move_all(cells)
         return made
+
+    def move_all(self, known: Ints) -> None:
+        """Move all cells that can at once, without known ones, by linear algebra.
+
+        Some random moves keep all equations. Of these, one is put together that doesn't move known
+        cells. It moves every other cell that isn't tied to known ones, unless these are too many.
+        """
+        _, sizes, axes = np.linalg.svd(np.linalg.qr(self._moves[known], mode="r"))
+        weights = axes[int((sizes > _TIED).sum()) :]
+        if not len(weights):
+            return
+        share = self._moves @ weights.sum(axis=0)
+        share[known] = 0.0
+        share[np.abs(share) < _TIED] = 0.0
+        moved = share * (self._room / max(float(np.abs(share).max()), 1.0))
+        lost = float(np.abs(self.matrix @ moved).sum())
+        lost += _RESOLUTION * float(np.abs(moved).max(initial=0.0))
+        every = np.arange(len(moved))
+        for each in (moved, -moved):
+            self.note(every, each, lost)
+
+    @cached_property
+    def _room(self) -> Floats:
+        """How far each cell can move both ways; where it has no end, as far as its own size."""
+        size = np.maximum(np.abs(self.base), float(np.abs(self.base).max(initial=0.0)) * SLACK)
+        return np.minimum(np.minimum(-self.low, self.high), size)
+
+    @cached_property
+    def _moves(self) -> Floats:
+        """Random moves that keep the equations, as shares of the room of each cell."""
+        from scipy.sparse import diags_array  # noqa: PLC0415 # for claims on hidden cells alone
+        from scipy.sparse.linalg import lsmr  # noqa: PLC0415 # the same
+
+        by_room = (self.matrix @ diags_array(self._room / max(self._room.max(), 1e-300))).T.tocsr()
+        found = np.random.default_rng(0).uniform(-1, 1, (len(self.base), _MOVES))
+        for at in range(_MOVES):  # what equations fix is taken off
+            fixed = lsmr(by_room, found[:, at], atol=1e-14, btol=1e-14, conlim=0, maxiter=5000)[0]
+            found[:, at] -= by_room @ fixed
+        return found
 
     def push(self, free: Ints, goal: Floats) -> None:
         """Move some cells as far as possible towards their goals, by one linear program."""

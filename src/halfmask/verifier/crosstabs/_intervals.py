@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 SLACK: Final = 1e-5
 #: What of the largest number in it an equation doesn't tell from 0.
 _RESOLUTION: Final = 1e-11
-#: How many cells a program has at first, and by how many times as many the next one does.
+#: How many cells a program for one has at first, how many one for many has, and by how many times
+#: as many the next one for one does.
 _AT_FIRST: Final = 400
+_AT_ONCE: Final = 2000
 _MORE: Final = 8
 #: Rounds of programs that move many cells, and the share of open goals that each must reach.
 _ROUNDS: Final = 12
@@ -62,11 +64,15 @@ class Space:
         made.low, made.high = self.low.copy(), self.high.copy()
         made.low[cells] = made.high[cells] = 0.0
         made.most, made.least = np.zeros_like(self.most), np.zeros_like(self.least)
-        for free, moved, lost in self.witnesses:  # the list is shared: others use it, too
-            if not np.isin(free[moved != 0], cells, assume_unique=True).any():
-                made.note(free, moved, lost)
         made.move_all(cells)
         return made
+
+    def recall(self) -> None:
+        """Take in the witnesses that were found for others, and move no known cell."""
+        known = (self.low == 0) & (self.high == 0)
+        for free, moved, lost in self.witnesses:  # the list is shared
+            if not known[free[moved != 0]].any():
+                self.note(free, moved, lost)
 
     def move_all(self, known: Ints) -> None:
         """Move all cells that can at once, without known ones, by linear algebra.
@@ -217,6 +223,8 @@ def prove(goals: Goals) -> Bools:
 
     What it returns may lack some of them, but is empty only if witnesses reach all goals.
     """
+    if goals.unmet().any():
+        goals.space.recall()
     rng = np.random.default_rng(0)  # which cells move together: any choice is sound
     while (left := goals.unmet() & ~goals.given_up).any() and goals.given_up.sum() < _ENOUGH:
         cells = np.flatnonzero(left)
@@ -230,7 +238,7 @@ def prove(goals: Goals) -> Bools:
 
 def _together(goals: Goals, cells: Ints, rng: np.random.Generator) -> None:
     """Move cells and their neighbourhood at once, up or down by chance, while that gains much."""
-    free = goals.space.near(cells, _AT_FIRST)
+    free = goals.space.near(cells, _AT_ONCE)
     chosen = np.isin(free, cells, assume_unique=True)
     above, below = (np.where(chosen, each[free], 0.0) for each in goals.short())
     for _ in range(_ROUNDS):

@@ -111,7 +111,5 @@ class PublishedCells:
     #: none are hidden by the protection.
     pattern: HiddenPattern | None = None
     audit: Audit | None = None
-    #: How many intervals of hidden cells were required of the audit.
-    requirements: int = 0
     #: How many cells an earlier release published with another value.
     unlinked: int = 0

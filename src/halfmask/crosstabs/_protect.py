@@ -162,7 +162,6 @@ def _suppressed(
         sensitivity=sensitivity,
         pattern=replace(pattern, hidden=hidden),
         audit=found,
-        requirements=len(needs.cell),
         unlinked=known.unlinked,
     )
 

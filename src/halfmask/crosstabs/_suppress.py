@@ -159,7 +159,9 @@ class _Search:
             yield self._pattern(self._grown(self._eliminated(), tried=True), search)
             return
         always = self._stated(self._start)
-        hidden = self._grown(self._start, tried=False)
+        filled = self._cells.value != 0
+        mostly = 2 * np.count_nonzero(self._start & filled) > np.count_nonzero(filled)
+        hidden = self._grown(self._start, tried=mostly, together=mostly)
         yield self._pattern(hidden, search)
         for _ in range(_CLEANINGS):
             cleaned = self._cleaned(hidden)
@@ -224,8 +226,13 @@ class _Search:
             progress=self._progress,
         )
 
-    def _grown(self, hidden: NDArray[np.bool_], *, tried: bool) -> NDArray[np.bool_]:
-        """Hide more cells until everything is met; ``tried`` if most is met already."""
+    def _grown(
+        self, hidden: NDArray[np.bool_], *, tried: bool, together: bool = False
+    ) -> NDArray[np.bool_]:
+        """Hide more cells until everything is met; ``tried`` if most is met already.
+
+        With ``together``, one program looks for the proofs of many needs first.
+        """
         witnesses = self._proofs(hidden)
         while True:
             if tried:
@@ -234,7 +241,7 @@ class _Search:
                     self._room,
                     hidden,
                     witnesses,
-                    together=self._searched == "elimination",
+                    together=together or self._searched == "elimination",
                     progress=self._progress,
                 )
             hidden = grow(self._programs, witnesses, self._priced, hidden, progress=self._progress)

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     )
     from halfmask.assess.attacks import (
         AttackReport,
+        CrosstabTarget,
         EncodingTarget,
         ModelTarget,
         TableTarget,
@@ -116,6 +117,7 @@ _ROOMS = {
     "Codec": "encode",
     "ColumnNotFoundError": "_errors",
     "ColumnWarning": "_errors",
+    "CrosstabTarget": "assess.attacks",
     "DataError": "_errors",
     "DeltaDisclosurePrivacy": "guarantees",
     "DistinctLDiversity": "guarantees",
@@ -208,6 +210,7 @@ __all__ = [
     "Codec",
     "ColumnNotFoundError",
     "ColumnWarning",
+    "CrosstabTarget",
     "DataError",
     "DeltaDisclosurePrivacy",
     "DeltaPresence",

@@ -188,7 +188,7 @@ def _tables(draw):
     return cells, hidden, knowledge
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(_tables())
 def test_intervals_are_those_of_one_program_for_each_end(drawn):
     cells, hidden, knowledge = drawn

@@ -71,7 +71,7 @@ def tables(draw):
     return cells_of(np.reshape(counts, shape), measure=None, zeros=False)
 
 
-@settings(max_examples=40)
+@settings(max_examples=16)
 @given(tables())
 def test_no_sensitive_cell_is_computed_and_each_other_hidden_cell_is_needed(cells):
     found = sensitive_below(cells, 3, needs=False)

@@ -6,6 +6,7 @@ What is drawn fails a test below once in a million runs: each says why.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -83,7 +84,7 @@ def test_trees_add_up_at_each_level():
     dimensions = (area, flat_dimensions((5, 5))[1])
     _, made = _made(_inner((12, 5), mean=1), {"t": ["a", "b"]}, epsilon=0.5, dimensions=dimensions)
     _check_sums(made)
-    assert made.noise[0].cells == 60
+    assert made.claim.about["noise"][0]["cells"] == 60
     assert made.published.cells.n == (1 + 3 + 12) * 6
 
 
@@ -109,12 +110,12 @@ def test_cells_that_would_be_negative_raise_no_total():
 
 
 def test_the_cost_is_what_the_verifier_adds_up():
-    booked: list[object] = []
+    booked: list[list[Any]] = []
     tables = {"ab": ["a", "b"], "c": ["c"]}
     unit = PrivacyUnit(person="who", max_rows=3)
     _, made = _made(_inner((3, 3, 2), mean=4), tables, epsilon=0.5, unit=unit, book=booked.append)
-    claim = made.claim()
-    assert booked == [made.events()]
+    claim = made.claim
+    assert [[it.to_json() for it in each] for each in booked] == [claim.evidence["events"]]
     found = check_privacy(claim, ())
     assert found.holds
     assert found.found["epsilon"] == pytest.approx(1.0)
@@ -125,7 +126,7 @@ def test_the_cost_is_what_the_verifier_adds_up():
         ("c", 2, 3.0),
     ]
     assert stated[0]["deviation"] == pytest.approx(math.sqrt(2) * 3 / 0.5)
-    assert "standard deviation of 8.485" in made.noise[0].sentence()
+    assert "standard deviation of 8.485:" in made.sentence
 
 
 def test_nothing_is_drawn_before_it_is_paid_for(monkeypatch):

@@ -174,12 +174,12 @@ def test_conventional_rounding_is_half_away_from_zero():
 
 
 def test_random_rounding_has_the_true_mean():
-    """Ups of 4,000 cells are binomial: 6.5 standard deviations are one in 10**10."""
-    cells = cells_of(np.full(4000, 7))
+    """Ups of 1,000 cells are binomial: 6.5 standard deviations are one in 10**10."""
+    cells = cells_of(np.full(1000, 7))
     found = rounded(cells, 5, "random")[1:]
     assert set(found) == {5.0, 10.0}
     n_up = (found == 10).sum()
-    assert abs(n_up - 1600) < 6.5 * np.sqrt(4000 * 0.4 * 0.6)
+    assert abs(n_up - 400) < 6.5 * np.sqrt(1000 * 0.4 * 0.6)
     assert (found != rounded(cells, 5, "random", key=bytes(32))[1:]).any()
 
 

@@ -6,6 +6,10 @@ made and what is sensitive in them, and `halfmask.protect` makes a release by it
 
 from __future__ import annotations
 
+from halfmask.crosstabs._arrays import along as along
+from halfmask.crosstabs._arrays import covers_of as covers_of
+from halfmask.crosstabs._arrays import inner_places as inner_places
+from halfmask.crosstabs._audit import propagated as propagated
 from halfmask.crosstabs._cells import CellSystem as CellSystem
 from halfmask.crosstabs._cells import build_equations as build_equations
 from halfmask.crosstabs._changes import CrosstabChange as CrosstabChange

@@ -173,7 +173,8 @@ class _Ends:
         part = equations[:, group]
         self._equations = part[np.diff(part.indptr) > 0]
         self._program = Extremes(equations, room, group)
-        self._outer = _propagated(self._equations, room.below[group], room.above[group])
+        self._outer = propagated(self._equations, room.below[group], room.above[group])
+        np.maximum(self._outer, 0.0, out=self._outer)  # below 0 by rounding
         self._inner = np.zeros_like(self._outer)
         finite = self._outer[np.isfinite(self._outer)]
         self._close = _CLOSE * finite.max(initial=1.0)
@@ -204,8 +205,7 @@ class _Ends:
         return -self._inner[0], self._inner[1]
 
     def _open(self) -> NDArray[np.bool_]:
-        left: NDArray[np.bool_] = self._inner < self._outer - self._close
-        return left
+        return np.asarray(self._inner < self._outer - self._close)
 
     def _solve(self, weights: NDArray[np.float64]) -> bool:
         """Take what an extreme deviation reaches; say whether the weighted sum has a limit."""
@@ -217,10 +217,13 @@ class _Ends:
         return ray is None
 
 
-def _propagated(
+def propagated(
     equations: csr_array, below: NDArray[np.float64], above: NDArray[np.float64], rounds: int = 4
 ) -> NDArray[np.float64]:
-    """Return bounds of deviations, down and up, that follow from one equation at a time."""
+    """Return bounds of deviations, down and up, that follow from one equation at a time.
+
+    Deviations from 0 are values: ``below`` is then how far below 0 each may be.
+    """
     outer = np.stack([below, above])
     entries = equations.tocoo()
     rows, columns = entries.coords
@@ -234,7 +237,7 @@ def _propagated(
             sums = np.bincount(rows, np.where(infinite, 0.0, bound), equations.shape[0])
             many = np.bincount(rows, infinite, equations.shape[0])
             others = sums[rows] - np.where(infinite, 0.0, bound)
-            others = np.where(many[rows] - infinite > 0, np.inf, np.maximum(others, 0.0)) / size
+            others = np.where(many[rows] - infinite > 0, np.inf, others) / size
             np.minimum.at(outer[positive_side], columns[signs > 0], others[signs > 0])
             np.minimum.at(outer[negative_side], columns[signs < 0], others[signs < 0])
     return outer

@@ -94,6 +94,12 @@ def columns_of(policy: TablesPolicy, name: str) -> tuple[str, ...]:
     return section.levels if section is not None and section.levels else (name,)
 
 
+def code_columns(policy: TablesPolicy) -> list[str]:
+    """Return the columns of microdata that the codes of all tables are read from."""
+    names = dict.fromkeys(name for table in policy.tables for name in table.dimensions)
+    return list(dict.fromkeys(each for name in names for each in columns_of(policy, name)))
+
+
 def build_dimensions(
     policy: TablesPolicy,
     found: Mapping[str, Sequence[tuple[str, ...]]],

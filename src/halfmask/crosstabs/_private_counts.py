@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,13 +12,13 @@ import polars as pl
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.claims import Claim
 from halfmask.crosstabs._agreeing_counts import (
-    TableShape,
     agreeing_counts,
-    largest_tables,
+    largest_sets,
     rounding_steps,
 )
+from halfmask.crosstabs._arrays import along, covers_of, inner_places
 from halfmask.crosstabs._cells import CellSystem, build_equations
-from halfmask.crosstabs._hierarchies import columns_of
+from halfmask.crosstabs._hierarchies import code_columns
 from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._pattern import PublishedCells
 from halfmask.crosstabs._tabulate import open_rows
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.claims.claim import Json
+    from halfmask.crosstabs._arrays import Axes
     from halfmask.crosstabs._dimension import Dimension
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.crosstabs._protections import PrivateCounts
@@ -42,72 +44,14 @@ _MOST_CELLS: Final = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableNoise:
-    """The noise that the finest cells of one table got; none of it depends on the data."""
-
-    table: str
-    #: Combinations of codes that aren't sums: each got noise.
-    cells: int
-    mechanism: LaplaceMechanism
-
-    @property
-    def event(self) -> MechanismEvent:
-        """What it costs."""
-        return self.mechanism.event(self.cells)
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation of a finest cell, before sums were made to agree."""
-        return self.mechanism.deviation
-
-    def sentence(self) -> str:
-        """Say how exact the table is."""
-        return (
-            f"Table {self.table!r}: noise with a standard deviation of {self.deviation:.4g} was "
-            f"added to each of {self.cells:,} inner cells, so that the sum of n of them differs by "
-            f"about {self.deviation:.4g} times the root of n."
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateCells:
     """Counts with noise, and what it costs; no true count is in it."""
 
     #: All cells of the declared codes.
     published: PublishedCells
-    noise: tuple[TableNoise, ...]
-    #: Of all tables together.
-    epsilon: float
-    unit: PrivacyUnit
-
-    def events(self) -> list[MechanismEvent]:
-        """Return what the mechanisms did."""
-        return [each.event for each in self.noise]
-
-    def claim(self) -> Claim:
-        """Claim what the tables cost; the verifier adds it up again from the events."""
-        events: list[Json] = [dict(each.to_json()) for each in self.events()]
-        tables: list[Json] = [
-            {
-                "table": each.table,
-                "cells": each.cells,
-                "sensitivity": each.mechanism.sensitivity,
-                "scale": each.mechanism.scale,
-                "deviation": each.deviation,
-            }
-            for each in self.noise
-        ]
-        return Claim(
-            model="differential-privacy",
-            parameters={"epsilon": self.epsilon, "delta": 0.0},
-            about={
-                "unit": dict(self.unit.to_dict()),
-                "neighbours": f"{self.unit.sentence()}: added or removed",
-                "noise": tables,
-            },
-            basis="accounted",
-            evidence={"events": events},
-        )
+    claim: Claim
+    #: How exact they are, which doesn't depend on the data.
+    sentence: str
 
 
 def unit_of(policy: TablesPolicy) -> PrivacyUnit:
@@ -131,13 +75,8 @@ def check_declared(policy: TablesPolicy) -> None:
             "The policy has [ready], and counts under differential privacy.",
             hint="Give the rows: in cells nobody sees how many of them one person has.",
         )
-    names = dict.fromkeys(name for each in policy.tables for name in each.dimensions)
-    sections = policy.dimensions
-    bare = [
-        name
-        for name in names
-        if name not in sections or not (sections[name].codes or sections[name].hierarchy)
-    ]
+    declared = [it for it, own in policy.dimensions.items() if own.codes or own.hierarchy]
+    bare = sorted({it for each in policy.tables for it in each.dimensions}.difference(declared))
     if bare:
         raise PolicyError(
             f"The policy declares no codes for {len(bare)} dimensions, such as {bare[0]!r}: "
@@ -165,10 +104,9 @@ def rows_that_count(
     if ledger is not None:
         ledger.terms.check_person(unit.person)
         ledger.check_table(table)
-    names = dict.fromkeys(name for each in policy.tables for name in each.dimensions)
-    wanted = [column for name in names for column in columns_of(policy, name)]
-    wanted += [] if unit.person is None else [unit.person]
-    rows = open_rows(table, wanted).read(columns=list(dict.fromkeys(wanted)) or None)
+    person = [] if unit.person is None else [unit.person]
+    wanted = list(dict.fromkeys([*code_columns(policy), *person]))
+    rows = open_rows(table, wanted).read(columns=wanted or None)
     if unit.person is None:
         return rows
     own = "\0owner"
@@ -211,15 +149,18 @@ def private_counts(
     what the noise costs before it is drawn, and may refuse. All later steps see noisy counts alone,
     so they cost nothing:
 
-    1. Least squares make shared totals of tables agree: all noise has one scale (Hay et al., VLDB
-       2010).
+    1. Shared totals of tables become their mean, weighted by how exact each is.
     2. The counts from 0 with this grand total that fit all cells best, each weighted by the inverse
        of the number of cells that it sums: cells that would be negative raise no total.
     3. Whole numbers next to these: first what tables share, then the tables, by largest remainders
        and network flows.
     """
-    shapes = [TableShape.of(name, cells.dimensions, names) for name, names in crossed.items()]
-    together = sum(each.n_cells for each in shapes)
+    dimensions = cells.dimensions
+    sets = [
+        frozenset(at for at, it in enumerate(dimensions) if it.name in names)
+        for names in crossed.values()
+    ]
+    together = sum(prod(len(dimensions[at].codes) for at in each) for each in sets)
     if together > _MOST_CELLS:
         raise ParameterError(
             f"The tables have {together:,} combinations of codes, and each gets noise; at most "
@@ -227,48 +168,76 @@ def private_counts(
             hint="Leave out dimensions, or group codes.",
         )
     mechanism = LaplaceMechanism.calibrated(
-        sensitivity=float(unit.l1(1, grouped=False)), epsilon=settings.epsilon / len(shapes)
-    )
-    noise = tuple(
-        TableNoise(table=each.name, cells=each.n_leaves, mechanism=mechanism) for each in shapes
+        sensitivity=float(unit.l1(1, grouped=False)), epsilon=settings.epsilon / len(sets)
     )
     # What can't be made whole is refused before anything is paid for.
-    rounding_steps([shapes[at] for at in set(largest_tables(shapes))])
-    exact = [each.counts(cells) for each in shapes]
-    book([each.event for each in noise])
-    noisy = [mechanism.release(each) for each in exact]
-    return PrivateCells(
-        published=_published(cells.dimensions, shapes, agreeing_counts(shapes, noisy)),
-        noise=noise,
-        epsilon=settings.epsilon,
-        unit=unit,
+    rounding_steps(largest_sets(sets))
+    exact = [_inner(cells, each) for each in sets]
+    events = [mechanism.event(each.size) for each in exact]
+    book(events)
+    noisy = [mechanism.release(each.ravel()).reshape(each.shape) for each in exact]
+    made = agreeing_counts(dimensions, sets, noisy)
+    noise: dict[str, Json] = {
+        it: getattr(mechanism, it) for it in ("sensitivity", "scale", "deviation")
+    }
+    claim = Claim(
+        model="differential-privacy",
+        parameters={"epsilon": settings.epsilon, "delta": 0.0},
+        about={
+            "unit": dict(unit.to_dict()),
+            "neighbours": f"{unit.sentence()}: added or removed",
+            "noise": [
+                {"table": name, "cells": it.size, **noise}
+                for name, it in zip(crossed, exact, strict=True)
+            ],
+        },
+        basis="accounted",
+        evidence={"events": [dict(each.to_json()) for each in events]},
     )
+    sentence = (
+        f"Each inner cell of each table got noise with a standard deviation of "
+        f"{mechanism.deviation:.4g}: the sum of n cells differs by about the root of n times that."
+    )
+    published = _published(dimensions, dict(zip(crossed, sets, strict=True)), made)
+    return PrivateCells(published=published, claim=claim, sentence=sentence)
+
+
+def _inner(cells: Cells, axes: Axes) -> NDArray[np.int64]:
+    """Return the true counts of the finest cells of a table, as an array."""
+    shape, inside, places = inner_places(cells.dimensions, cells.codes, axes)
+    found = np.zeros(shape, dtype=np.int64)
+    found[places] = np.rint(cells.value[inside])
+    return found
 
 
 def _published(
-    dimensions: tuple[Dimension, ...], shapes: list[TableShape], made: list[NDArray[np.float64]]
+    dimensions: tuple[Dimension, ...],
+    tables: Mapping[str, Axes],
+    made: Sequence[NDArray[np.float64]],
 ) -> PublishedCells:
     """Return all cells with the counts that are published."""
-    values = [it.sums() @ own for it, own in zip(shapes, made, strict=True)]
-    codes, first, place = np.unique(
-        np.concatenate([each.codes() for each in shapes]),
-        axis=0,
-        return_index=True,
-        return_inverse=True,
-    )
-    every = np.concatenate(values)
-    value = every[first]
-    if (value[place] != every).any():  # no message could help: the equations held in the program
+    values, codes = [], []
+    for axes, counts in zip(tables.values(), made, strict=True):
+        values.append(along(covers_of(dimensions, axes), counts).ravel())
+        places = [
+            np.arange(len(each.codes)) if axis in axes else [each.position[each.total]]
+            for axis, each in enumerate(dimensions)
+        ]
+        grids = np.meshgrid(*places, indexing="ij")
+        codes.append(np.stack([each.ravel() for each in grids], axis=1).astype(np.int32))
+    joined = np.concatenate(codes)
+    every, first, place = np.unique(joined, axis=0, return_index=True, return_inverse=True)
+    value = np.concatenate(values)[first]
+    if (value[place] != np.concatenate(values)).any():  # no message could help
         raise AssertionError("Tables disagree.")
-    ends = np.cumsum([each.n_cells for each in shapes])[:-1]
-    of_tables = np.split(place.ravel().astype(np.int64), ends)
+    of_tables = np.split(place.ravel().astype(np.int64), np.cumsum([*map(len, values)])[:-1])
     cells = CellSystem(
         measure=None,
         dimensions=dimensions,
-        codes=codes,
+        codes=every,
         value=value,
         contributors=None,
-        equations=build_equations(codes, dimensions),
-        tables={each.name: own for each, own in zip(shapes, of_tables, strict=True)},
+        equations=build_equations(every, dimensions),
+        tables=dict(zip(tables, of_tables, strict=True)),
     )
     return PublishedCells(cells=cells, value=value, hidden=np.zeros(cells.n, dtype=bool))

@@ -21,7 +21,7 @@ from halfmask.claims.crosstab_manifest import (
 )
 from halfmask.claims.manifest import TABLES, manifest_path
 from halfmask.crosstabs._claims import additive_claim, tables_claims, tables_weaknesses
-from halfmask.crosstabs._hierarchies import columns_of
+from halfmask.crosstabs._hierarchies import code_columns
 from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._protect import check_asked, protect_cells, record_key_of
 from halfmask.crosstabs._protections import PrivateCounts
@@ -72,7 +72,7 @@ def make(table: object, policy: TablesPolicy, inputs: Inputs) -> Release[TablesF
     if isinstance(policy.made_protection(), PrivateCounts):
         return _release(table, policy, *_private_facts(table, policy, inputs))
     whole = policy.with_counts()
-    given = table if policy.ready is not None else open_rows(table, _codes(policy))
+    given = table if policy.ready is not None else open_rows(table, code_columns(policy))
     record = getattr(policy.made_protection(), "record", None)
     if record is not None:
         check_records(given, record)
@@ -99,9 +99,8 @@ def _private_facts(
 
     private = make_private(table, policy, inputs)
     tables = released_tables((private.published,), policy)
-    noise = tuple(each.sentence() for each in private.noise)
-    claims = (private.claim(), additive_claim((private.published,)))
-    return TablesFacts(tables=tables, given=None, noise=noise), claims
+    claims = (private.claim, additive_claim((private.published,)))
+    return TablesFacts(tables=tables, given=None, noise=(private.sentence,)), claims
 
 
 def _release(
@@ -130,29 +129,25 @@ def check_records(given: object, record: str) -> None:
         _cell_key.check_records(given.read(columns=[record])[record])
 
 
-def _codes(policy: TablesPolicy) -> list[str]:
-    """Return the columns of microdata that codes are read from."""
-    names = dict.fromkeys(name for table in policy.tables for name in table.dimensions)
-    return list(dict.fromkeys(each for name in names for each in columns_of(policy, name)))
-
-
 def read_originals(table: object, policy: TablesPolicy) -> object:
     """Return what the verifier tabulates again: rows with codes as texts, or ready tables."""
     if policy.ready is not None:
         return table
-    return _rows_for_verifier(open_rows(table, _codes(policy)), policy)
+    return _rows_for_verifier(open_rows(table, code_columns(policy)), policy)
 
 
 def _rows_for_verifier(given: object, policy: TablesPolicy) -> object:
     if not isinstance(given, Source):
         return given
-    return given.read(columns=[*_codes(policy), *_numbers(policy)])
+    return given.read(columns=[*code_columns(policy), *_numbers(policy)])
 
 
 def _numbers(policy: TablesPolicy) -> list[str]:
     """Return the other columns of microdata that tables are made of."""
     others = [policy.owner, policy.weight, *(each.value for each in policy.tables)]
-    return list({each: None for each in others if each is not None and each not in _codes(policy)})
+    return list(
+        {each: None for each in others if each is not None and each not in code_columns(policy)}
+    )
 
 
 def _check_columns(tables: Sequence[ReleasedTable]) -> None:

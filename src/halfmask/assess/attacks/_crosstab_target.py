@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.assess._arrays import Bools, Floats
+    from halfmask.assess._arrays import Floats
     from halfmask.crosstabs import CellSystem, PublishedCells
     from halfmask.release import Release
 
@@ -184,12 +184,3 @@ def _joined(now: PublishedCells, before: PublishedCells) -> tuple[CellSystem, Fl
     every = np.array(list(place_of), dtype=np.int32).reshape(n, len(cells.dimensions))
     system = build_equations(every, cells.dimensions)
     return replace(cells, codes=every, value=true, equations=system), value, earlier
-
-
-def attacked_cells(
-    target: CrosstabTarget, most: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return so many of the attacked cells at most, drawn at random."""
-    places: Bools = target.attacked & np.isfinite(target.cells.value)
-    found = np.flatnonzero(places)
-    return np.sort(rng.permutation(found)[:most])

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._facts import Facts
-from halfmask.crosstabs import CrosstabChange, crosstab_change
+from halfmask.crosstabs import CrosstabChange, crosstab_change, inner_places
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints
@@ -119,25 +119,15 @@ def _inner(published: PublishedCells, own: Ints) -> tuple[Floats, Floats, Bools]
     """Return true and published inner cells as arrays, and which are published."""
     cells = published.cells
     codes = cells.codes[own]
-    crossed = [
-        at
-        for at, each in enumerate(cells.dimensions)
-        if (codes[:, at] != each.position[each.total]).any()
-    ]
-    inner, places, shape = np.ones(len(own), dtype=bool), [], []
-    for at in crossed:
-        each = cells.dimensions[at]
-        place = np.full(len(each.codes), -1)
-        place[[each.position[leaf] for leaf in each.leaves]] = np.arange(len(each.leaves))
-        places.append(place[codes[:, at]])
-        inner &= places[-1] >= 0
-        shape.append(len(each.leaves))
-    where = tuple(each[inner] for each in places)
+    totals = [each.position[each.total] for each in cells.dimensions]
+    axes = frozenset(np.flatnonzero((codes != totals).any(axis=0)).tolist())
+    shape, inner, places = inner_places(cells.dimensions, codes, axes)
     true, shown, is_shown = np.zeros(shape), np.zeros(shape), np.ones(shape, dtype=bool)
-    true[where] = cells.value[own][inner]
-    shown[where] = np.nan_to_num(published.value[own][inner])
-    is_shown[where] = ~published.hidden[own][inner]
-    return true, shown, is_shown
+    true[places] = cells.value[own][inner]
+    shown[places] = np.nan_to_num(published.value[own][inner])
+    is_shown[places] = ~published.hidden[own][inner]
+    crossed = tuple(shape[axis] for axis in sorted(axes))
+    return true.reshape(crossed), shown.reshape(crossed), is_shown.reshape(crossed)
 
 
 def _expected(counts: Floats, used: Bools) -> tuple[Floats, list[Floats]]:

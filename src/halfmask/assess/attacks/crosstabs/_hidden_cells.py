@@ -10,7 +10,8 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask.assess.attacks._arms import Expected, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, given
-from halfmask.assess.attacks._crosstab_target import CrosstabTarget, attacked_cells
+from halfmask.assess.attacks._crosstab_target import CrosstabTarget
+from halfmask.crosstabs import propagated
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats, Ints
@@ -23,15 +24,7 @@ _ROUNDS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _IntervalAttack(DeclaredAttack):
-    """What attacks on cells have in common: how near counts, and how intervals are judged.
-
-    Parameters
-    ----------
-    percent
-        How near a guess must be, in percent of the true value, above 0.
-    n_cells
-        How many cells are drawn at most.
-    """
+    """What attacks on cells have in common: how near counts, and how intervals are judged."""
 
     percent: float = field(default=10.0, metadata={"gt": 0, "le": 100})
     n_cells: int = field(default=500, metadata={"ge": 1})
@@ -47,7 +40,8 @@ class _IntervalAttack(DeclaredAttack):
 
     def _measure(self, target: CrosstabTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
-        cells = attacked_cells(target, self.n_cells, rng)
+        attacked = np.flatnonzero(target.attacked & np.isfinite(target.cells.value))
+        cells = np.sort(rng.permutation(attacked)[: self.n_cells])
         low, high = self._intervals(target, cells)
         true = target.cells.value[cells]
         # Of an interval without an end the near end is the best guess.
@@ -171,38 +165,12 @@ def _ends(equations: object, sums: Floats, at: int, floor: float) -> tuple[float
 
 
 def _passed_on(target: CrosstabTarget) -> tuple[Floats, Floats]:
-    """Return bounds of all cells, passed through each equation until none gets narrower."""
+    """Return bounds of all cells, passed through each equation until few get narrower."""
     known = target.known
     unknown = np.isnan(known)
-    low = np.where(unknown, target.floor, known)
-    high = np.where(unknown, np.inf, known)
-    system = target.cells.equations.tocoo()
-    (rows, columns), signs = system.coords, system.data
-    n = system.shape[0]
-    for _ in range(_ROUNDS):
-        up = np.where(signs > 0, high[columns], -low[columns])
-        down = np.where(signs > 0, low[columns], -high[columns])
-        most, least = _without(up, rows, n), _without(down, rows, n)
-        # Others at their least leave the most, and the other way round.
-        above = np.where(signs > 0, -least, most)
-        below = np.where(signs > 0, -most, least)
-        new_high, new_low = high.copy(), low.copy()
-        np.minimum.at(new_high, columns, above)
-        np.maximum.at(new_low, columns, below)
-        new_high, new_low = np.where(unknown, new_high, high), np.where(unknown, new_low, low)
-        crossed = new_low > new_high  # by rounding
-        new_low[crossed] = new_high[crossed] = (new_low[crossed] + new_high[crossed]) / 2
-        if np.array_equal(new_low, low) and np.array_equal(new_high, high):
-            break
-        low, high = new_low, new_high
-    return low, high
-
-
-def _without(terms: Floats, rows: Ints, n: int) -> Floats:
-    """Return for each term the sum of the others in its row, which may be infinite."""
-    infinite = np.isinf(terms)
-    sign = -1.0 if (terms[infinite] < 0).any() else 1.0
-    finite = np.where(infinite, 0.0, terms)
-    sums = np.bincount(rows, finite, minlength=n)[rows] - finite
-    others = np.bincount(rows, infinite, minlength=n)[rows] - infinite
-    return np.where(others > 0, sign * np.inf, sums)
+    below, above = -np.where(unknown, target.floor, known), np.where(unknown, np.inf, known)
+    below, above = propagated(target.cells.equations, below, above, rounds=_ROUNDS)
+    crossed = -below > above  # by rounding
+    above[crossed] = (above[crossed] - below[crossed]) / 2
+    below[crossed] = -above[crossed]
+    return np.where(unknown, -below, known), np.where(unknown, above, known)

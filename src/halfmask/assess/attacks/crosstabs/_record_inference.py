@@ -13,10 +13,9 @@ from halfmask._errors import DataError
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, given, required
 from halfmask.assess.attacks._crosstab_target import CrosstabTarget
+from halfmask.crosstabs import along, covers_of
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
     from halfmask.assess._arrays import Bools, Floats, Ints
 
 #: Combinations of codes at the bottom that are solved for.
@@ -60,7 +59,7 @@ class RecordInference(
         if prod(shape) > _MOST:
             raise DataError(f"The tables have {prod(shape):,} inner cells, at most {_MOST:,} fit.")
         axis = [each.name for each in dimensions].index(target.secret)
-        fitted = np.moveaxis(_fit(target, shape, self.n_steps).reshape(shape), axis, -1)
+        fitted = np.moveaxis(_fit(target, shape, self.n_steps), axis, -1)
         usual = fitted.reshape(-1, shape[axis]).sum(axis=0)
         arms = []
         for frame, what in ((target.records, "records"), (target.holdout, "held-out records")):
@@ -68,29 +67,17 @@ class RecordInference(
             codes = codes[rng.permutation(len(codes))[: self.n_targets]]
             true = codes[:, axis]
             counts = fitted[tuple(np.delete(codes, axis, axis=1).T)]
-            arms.append((true, counts))
-        (true, counts), (other, counts_of_others) = arms
-        guessed, by_majority = _guess(counts, usual), np.full(len(true), usual.argmax())
-        alone, alone_others = _is_alone(counts), _is_alone(counts_of_others)
-        return (
-            self._make_outcome(
-                "categories guessed",
-                _share(guessed == true),
-                _share(_guess(counts_of_others, usual) == other),
-                baseline=_share(by_majority == true),
-                needed=(200, "records"),
-            ),
-            self._make_outcome(
-                "categories inferred for certain",
-                _share(alone & (guessed == true)),
-                _share(alone_others & (_guess(counts_of_others, usual) == other)),
-                needed=(200, "records"),
-            ),
+            right = _guess(counts, usual) == true
+            arms.append((right, _is_alone(counts) & right, true == usual.argmax()))
+        guessed, certain, frequent = (
+            [SuccessCount(int(each.sum()), len(each)) for each in both]
+            for both in zip(*arms, strict=True)
         )
-
-
-def _share(right: Bools) -> SuccessCount:
-    return SuccessCount(int(right.sum()), len(right))
+        needed = (200, "records")
+        return (
+            self._make_outcome("categories guessed", *guessed, baseline=frequent[0], needed=needed),
+            self._make_outcome("categories inferred for certain", *certain, needed=needed),
+        )
 
 
 def _guess(counts: Floats, usual: Floats) -> Ints:
@@ -115,34 +102,21 @@ def _places(frame: pl.DataFrame, target: CrosstabTarget) -> Ints:
     return placed.to_numpy().astype(np.int64)
 
 
-def _system(target: CrosstabTarget, cells: Ints, shape: tuple[int, ...]) -> csr_array:
-    """Return which inner cells each published cell adds up."""
-    from scipy.sparse import csr_array  # noqa: PLC0415 # scipy loads late
-
-    covered = []
-    for each in target.cells.dimensions:
-        place = {leaf: at for at, leaf in enumerate(each.leaves)}
-        covered.append([sorted(place[it] for it in each.covers[code]) for code in each.codes])
-    found = [
-        np.ravel_multi_index(
-            np.ix_(*[of[code] for of, code in zip(covered, codes, strict=True)]), shape
-        ).ravel()
-        for codes in target.cells.codes[cells].tolist()
-    ]
-    starts = np.cumsum([0, *map(len, found)])
-    columns = np.concatenate(found)
-    return csr_array((np.ones(len(columns)), columns, starts), shape=(len(cells), prod(shape)))
-
-
 def _fit(target: CrosstabTarget, shape: tuple[int, ...], n_steps: int) -> Floats:
     """Return inner counts that meet the published ones."""
-    cells = np.flatnonzero(np.isfinite(target.known))
-    system = _system(target, cells, shape)
+    dimensions = target.cells.dimensions
+    cells = np.isfinite(target.known)
+    places = tuple(target.cells.codes[cells].T)
     published = np.maximum(target.known[cells], 0.0)
-    turned, times = system.T.tocsr(), system.sum(axis=0)
-    counts = np.full(prod(shape), max(1.0, float(published.max())) / prod(shape))
+    covers = covers_of(dimensions, frozenset(range(len(dimensions))))
+    turned = [each.T.tocsr() for each in covers]
+    weights = np.zeros([len(each.codes) for each in dimensions])
+    weights[places] = 1.0
+    times = along(turned, weights)
+    counts = np.full(shape, max(1.0, float(published.max())) / prod(shape))
     for _ in range(n_steps):
-        fitted = system @ counts
-        ratio = np.divide(published, fitted, out=np.zeros_like(fitted), where=fitted > 0)
-        counts = counts * np.divide(turned @ ratio, times, out=np.ones_like(times), where=times > 0)
+        fitted = along(covers, counts)[places]
+        weights[places] = np.divide(published, fitted, out=np.zeros_like(fitted), where=fitted > 0)
+        more = along(turned, weights)
+        counts = counts * np.divide(more, times, out=np.ones_like(times), where=times > 0)
     return counts

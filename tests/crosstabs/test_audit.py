@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -201,3 +203,12 @@ def test_intervals_are_those_of_one_program_for_each_end(drawn):
     assert audit(cells, hidden, needs, knowledge, intervals=False).unmet.size == 0
     wider = require([(each, 0, upper[each] - cells.value[each] + 0.01, ()) for each in cell])
     assert audit(cells, hidden, wider, knowledge, intervals=False).unmet.size == len(cell)
+
+
+def test_cells_that_move_freely_have_no_limits():
+    cells = cells_of([[3, -4, 1], [-2, 5, 2]])
+    hidden = hide(cells, ("a1", "b1"), ("a1", "b2"), ("a2", "b1"), ("a2", "b2"))
+    known = replace(nothing_known(cells), lower=np.full(cells.n, -np.inf))
+    lower, upper = intervals(cells, hidden, known)
+    assert np.isneginf(lower[hidden]).all()
+    assert np.isposinf(upper[hidden]).all()

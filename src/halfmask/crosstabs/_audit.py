@@ -194,14 +194,13 @@ class _Ends:
             open_ends = left
         for side, at in np.argwhere(self._open()):
             self._progress("Compute intervals")
-            if not self._open()[side, at]:
-                continue
-            weights = np.zeros(self._outer.shape[1])
-            weights[at] = 1.0 if side else -1.0
-            if self._solve(weights):
-                self._outer[side, at] = self._inner[side, at]
-            else:
-                self._inner[side, at] = np.inf
+            if self._open()[side, at]:
+                weights = np.zeros(self._outer.shape[1])
+                weights[at] = 1.0 if side else -1.0
+                if self._solve(weights):
+                    self._outer[side, at] = self._inner[side, at]
+                else:  # without a limit, if also without a direction that shows it
+                    self._inner[side, at] = self._outer[side, at]
         return -self._inner[0], self._inner[1]
 
     def _open(self) -> NDArray[np.bool_]:

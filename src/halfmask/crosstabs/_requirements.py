@@ -259,7 +259,8 @@ def sensitive_sums(
     """Return the hidden parts of each published total that break a rule as if they were one cell.
 
     Their sum can be computed, and may tell as much of a large contributor as a cell of its own.
-    What one owner contributes to several parts is added up; unknown owners count as different.
+    What one owner contributes to several parts is added up: where only bounds of it are known, at
+    worst. Unknown owners count as different.
     """
     used = [rule for rule in rules if isinstance(rule, Concentration)]
     entries = cells.equations.tocoo()
@@ -297,20 +298,27 @@ def _joined(cells: CellSystem, who: Contributors, cell: Ints, at: Ints, how: str
     )
     signed = np.where(who.largest[cell] < 0, -largest, largest)
     weight = np.ones_like(signed) if who.weights is None else who.weights[cell]
-    amount = np.abs(np.bincount(back.ravel(), signed.ravel()))
+    known = np.abs(np.bincount(back.ravel(), signed.ravel()))
     weighted = np.abs(np.bincount(back.ravel(), (signed * weight).ravel()))
+    # Whoever isn't among the largest of a cell may have as much there as the last of these.
+    more = (who.count[cell] > LARGEST) & (who.rows > who.count).any()
+    last = np.where(more, largest[:, -1], 0.0)
+    amount = known + np.bincount(at, last)[pair[0]]
+    amount -= np.bincount(back.ravel(), np.repeat(last, LARGEST))
     # What one owner adds to one cell and takes from another isn't in their sum.
     offset = np.bincount(back.ravel(), (largest * weight).ravel()) - weighted
-    together = np.bincount(at, total[cell]) - np.bincount(pair[0], offset)
+    others = np.where(more, total[cell] - (largest * weight).sum(axis=1), 0.0)
+    together = np.bincount(at, total[cell] - 2 * others) - np.bincount(pair[0], offset)
+    together = np.maximum(together, np.abs(np.bincount(at, cells.value[cell])))
     order = np.lexsort((-amount, pair[0]))
     rank = np.arange(len(order)) - np.searchsorted(pair[0], pair[0][order])
     order, rank = order[rank < LARGEST], rank[rank < LARGEST]
     top = np.zeros((at.max() + 1, LARGEST))
     top[pair[0][order], rank] = amount[order]
     heavy = np.ones_like(top)
-    heavy[pair[0][order], rank] = (weighted / np.where(amount > 0, amount, 1.0))[order]
+    heavy[pair[0][order], rank] = (weighted / np.where(known > 0, known, 1.0))[order]
     count = np.bincount(at, np.nan_to_num(who.count[cell], nan=np.inf)).astype(np.float64)
     return Shares(
-        total=together.astype(np.float64),
+        total=together,
         top=sum_largest(top, None if who.weights is None else heavy, count, how),
     )

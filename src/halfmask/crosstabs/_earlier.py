@@ -60,7 +60,7 @@ def apply_earlier(cells: tuple[CellSystem, ...], policy: TablesPolicy) -> tuple[
     return tuple(_knowledge(each, policy, earlier) for each in cells)
 
 
-def _knowledge(cells: Cells, policy: TablesPolicy, earlier: Sequence[_Earlier]) -> Knowledge:
+def _knowledge(cells: CellSystem, policy: TablesPolicy, earlier: Sequence[_Earlier]) -> Knowledge:
     stay, hide = (_named(cells, each) for each in (policy.cells.publish, policy.cells.hide))
     told, kept = np.zeros((2, cells.n), dtype=bool)
     tables = [each for each in earlier if each.stated.measure == cells.measure]
@@ -161,7 +161,7 @@ def _check_hidden(table: _Earlier, linked: pl.DataFrame) -> None:
         )
 
 
-def _linked(cells: Cells, table: _Earlier) -> pl.DataFrame:
+def _linked(cells: CellSystem, table: _Earlier) -> pl.DataFrame:
     """Return the cells of an earlier table that today's tables can have.
 
     Each has the number of its cell today, and whether that has the ``same`` value.

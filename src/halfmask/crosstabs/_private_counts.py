@@ -202,7 +202,7 @@ def private_counts(
     return PrivateCells(published=published, claim=claim, sentence=sentence)
 
 
-def _inner(cells: Cells, axes: Axes) -> NDArray[np.int64]:
+def _inner(cells: CellSystem, axes: Axes) -> NDArray[np.int64]:
     """Return the true counts of the finest cells of a table, as an array."""
     shape, inside, places = inner_places(cells.dimensions, cells.codes, axes)
     found = np.zeros(shape, dtype=np.int64)

@@ -169,7 +169,7 @@ def _divide(
     """Return how often the base is in each value, and the rest as a share of it: 0 to below 1."""
     if np.abs(value).max(initial=0.0) / base >= 2.0**52:
         raise DataError(
-            "CellSystem are more than 2**52 times the base of rounding.",
+            "Cells are more than 2**52 times the base of rounding.",
             hint="Choose a larger base.",
         )
     if base == int(base) and (value == np.rint(value)).all():

@@ -24,9 +24,9 @@ from halfmask.crosstabs._suppress import suppress
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._cells import Cells
-    from halfmask.crosstabs._pattern import Knowledge, Pattern, Sensitivity
-    from halfmask.crosstabs._rules import Rule
+    from halfmask.crosstabs._cells import CellSystem
+    from halfmask.crosstabs._pattern import HiddenPattern, Knowledge, Sensitivity
+    from halfmask.crosstabs._rules import CellRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,12 +123,12 @@ def table_of(cells: int, *, seed: int = 1) -> FirmTable:
 class Problem:
     """Cells, what they need, and what is known of them."""
 
-    cells: Cells
+    cells: CellSystem
     sensitivity: Sensitivity
     knowledge: Knowledge
-    rules: tuple[Rule, ...]
+    rules: tuple[CellRule, ...]
 
-    def hide(self, chosen: Suppression = Suppression()) -> Pattern:  # noqa: B008 # it is frozen
+    def hide(self, chosen: Suppression = Suppression()) -> HiddenPattern:  # noqa: B008 # it is frozen
         """Return which cells are hidden."""
         return suppress(self.cells, self.sensitivity, self.knowledge, chosen, rules=self.rules)
 

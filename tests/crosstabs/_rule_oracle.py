@@ -7,7 +7,7 @@ from fractions import Fraction
 
 def merged(contributions):
     """Return (sum, weighted sum) of each owner; contributions are (owner, number, weight)."""
-    owners = {}
+    owners: dict[object, tuple[float, float]] = {}
     for owner, number, weight in contributions:
         plain, weighted = owners.get(owner, (0, 0))
         owners[owner] = (plain + number, weighted + weight * number)

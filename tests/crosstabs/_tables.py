@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import chain, product
+from typing import Any
 
 import numpy as np
 
-from halfmask.crosstabs._cells import LARGEST, Cells, Contributors, build_equations
+from halfmask.crosstabs._cells import LARGEST, CellSystem, Contributors, build_equations
 from halfmask.crosstabs._dimension import flat_dimension
 
 
@@ -51,7 +52,8 @@ def cells_of(
     inner = np.array(values, dtype=float) if values is not None else _sums(lists)
     dimensions = dimensions or flat_dimensions(shape)
     tables = tables or {"t": [each.name for each in dimensions]}
-    found, shown = {}, {}
+    found: dict[tuple[str, ...], Any] = {}
+    shown: dict[str, list[tuple[str, ...]]] = {}
     for table, names in tables.items():
         choices = [each.codes if each.name in names else (each.total,) for each in dimensions]
         for codes in product(*choices):
@@ -73,7 +75,7 @@ def cells_of(
         ],
         dtype=np.int32,
     )
-    return Cells(
+    return CellSystem(
         measure=measure,
         dimensions=tuple(dimensions),
         codes=numbers,
@@ -96,7 +98,7 @@ def contributors_of(lists):
     largest, weights = np.zeros((n, LARGEST)), np.zeros((n, LARGEST))
     owners = np.full((n, LARGEST), -1)
     for cell, of in enumerate(lists):
-        each = {}
+        each: dict[object, tuple[float, float, float]] = {}
         for owner, number, weight in of:
             plain, weighted, heavy = each.get(owner, (0.0, 0.0, 0.0))
             each[owner] = (plain + number, weighted + weight * number, heavy + weight)
@@ -140,7 +142,8 @@ def _nested(values, function):
 def _lists(contributors, shape):
     """Return an array of lists of triples; contributions without an owner have one of their own."""
     lists = np.empty(shape, dtype=object)
-    fresh, numbers = iter(range(10**6, 10**9)), {}
+    fresh = iter(range(10**6, 10**9))
+    numbers: dict[object, int] = {}
     for where in np.ndindex(shape):
         of = contributors
         for axis in where:

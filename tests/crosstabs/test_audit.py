@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -80,7 +82,7 @@ SDC_HIDDEN = ["11", "12", "13", "21", "23", "32", "34", "42", "44"]
 
 def test_two_hidden_in_each_line_can_tell_one_exactly():
     cells = cells_of(SDC_TABLE)
-    hidden = hide(cells, *[(f"a{row}", f"b{column}") for row, column in SDC_HIDDEN])
+    hidden = hide(cells, *[(f"a{each[0]}", f"b{each[1]}") for each in SDC_HIDDEN])
     lower, upper = intervals(cells, hidden)
     place = {each: at(cells, f"a{each[0]}", f"b{each[1]}") for each in SDC_HIDDEN}
     wanted = {
@@ -201,3 +203,12 @@ def test_intervals_are_those_of_one_program_for_each_end(drawn):
     assert audit(cells, hidden, needs, knowledge, intervals=False).unmet.size == 0
     wider = require([(each, 0, upper[each] - cells.value[each] + 0.01, ()) for each in cell])
     assert audit(cells, hidden, wider, knowledge, intervals=False).unmet.size == len(cell)
+
+
+def test_cells_that_move_freely_have_no_limits():
+    cells = cells_of([[3, -4, 1], [-2, 5, 2]])
+    hidden = hide(cells, ("a1", "b1"), ("a1", "b2"), ("a2", "b1"), ("a2", "b2"))
+    known = replace(nothing_known(cells), lower=np.full(cells.n, -np.inf))
+    lower, upper = intervals(cells, hidden, known)
+    assert np.isneginf(lower[hidden]).all()
+    assert np.isposinf(upper[hidden]).all()

@@ -7,7 +7,7 @@ import pytest
 
 from crosstabs._tables import at, cells_of  # type: ignore[import-not-found] # beside
 from halfmask.crosstabs import crosstab_change
-from halfmask.crosstabs._pattern import Published
+from halfmask.crosstabs._pattern import PublishedCells
 
 
 def published(cells, *, hidden=(), value=None):
@@ -15,7 +15,7 @@ def published(cells, *, hidden=(), value=None):
     is_hidden = np.zeros(cells.n, dtype=bool)
     is_hidden[list(hidden)] = True
     shown = cells.value if value is None else value
-    return Published(cells=cells, value=np.where(is_hidden, np.nan, shown), hidden=is_hidden)
+    return PublishedCells(cells=cells, value=np.where(is_hidden, np.nan, shown), hidden=is_hidden)
 
 
 def test_cells_and_value_hidden():

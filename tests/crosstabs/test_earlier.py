@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask import PolicyError
+import halfmask
+from halfmask import GuaranteeNotMetError, PolicyError
 from halfmask.claims.crosstab_manifest import (
     StatedDimension,
     StatedSum,
@@ -180,8 +181,96 @@ def test_a_dimension_that_is_gone_links_by_its_total(tmp_path):
     _, (known,) = known_of(ROWS, after(tmp_path / "first", ["sector"]))
     assert known.must_hide.sum() == (frame["state"] == "hidden").sum()
     assert known.must_stay.sum() == (frame["state"] == "published").sum()
-    _, (known,) = known_of(ROWS.rename({"sector": "branch"}), after(tmp_path / "first", ["branch"]))
-    assert known.must_stay.sum() == 1
+
+
+def test_an_earlier_table_must_be_part_of_one_that_has_further_cells(tmp_path):
+    (before,), _ = known_of(ROWS, policy_of())
+    frame = release(before, tmp_path / "first")
+    rows = ROWS.with_columns(size=pl.Series(["big", "small"] * 13))
+    for dimensions in (["size"], ["region", "size"]):
+        with pytest.raises(PolicyError, match="covers the table 't'") as caught:
+            known_of(rows, after(tmp_path / "first", dimensions))
+        assert "[[tables]]" in str(caught.value.hint)
+    with pytest.raises(PolicyError, match="covers the table 't'"):
+        known_of(ROWS, policy_of('value = "v"\n', f'earlier = ["{tmp_path}/first"]\n{HEAD}'))
+    (cells,), (known,) = known_of(rows, after(tmp_path / "first", ["region", "size", "sector"]))
+    assert cells.n > frame.height
+    assert known.must_hide.sum() == (frame["state"] == "hidden").sum()
+    assert known.must_stay.sum() == (frame["state"] == "published").sum()
+
+
+def test_codes_and_hidden_cells_that_are_gone_are_refused(tmp_path):
+    (before,), _ = known_of(ROWS, policy_of())
+    frame = release(before, tmp_path / "first")
+    policy = after(tmp_path / "first", ["region", "sector"])
+    with pytest.raises(PolicyError, match="'region' lacks 1 codes") as caught:
+        known_of(ROWS.filter(pl.col("region") != "s"), policy)
+    assert "'s'" not in str(caught.value)
+    region, sector = frame.filter(pl.col("state") == "hidden").row(0)[:2]
+    rows = ROWS.filter((pl.col("region") != region) | (pl.col("sector") != sector))
+    with pytest.raises(PolicyError, match="Nobody is in 1 cells"):
+        known_of(rows, policy)
+    policy = policy.model_copy(update={"zeros": "suppressible"})
+    (cells,), (known,) = known_of(rows, policy)
+    assert known.must_hide[at(cells, region=region, sector=sector)]
+
+
+FIRMS = pl.DataFrame(
+    {
+        "region": ["north"] * 8 + ["south"] * 8 + ["west"] * 8,
+        "sector": (["farms"] * 2 + ["mines"] * 3 + ["shops"] * 3) * 3,
+        "size": ["big", "small"] * 12,
+        "turnover": [float(20 + 7 * at % 31) for at in range(24)],
+    }
+)
+CROSSED = """[[tables]]
+name = "crossed"
+dimensions = ["region", "sector"]
+value = "turnover"
+"""
+BY_SIZE = CROSSED.replace("crossed", "by-size").replace("sector", "size")
+
+
+def protected(tables, earlier=(), *, least=3, more=""):
+    """Return a release of tables whose cells of fewer firms than the least are sensitive."""
+    return halfmask.protect(
+        FIRMS,
+        TablesPolicy.from_toml(
+            f"halfmask-tables = 1\nearlier = {list(map(str, earlier))!r}\n{more}\n{tables}"
+            f'[[rules]]\nrule = "minimum-frequency"\nn = {least}\nmargin = 10.0\n'
+        ),
+    )
+
+
+def hidden_in(folder):
+    """Return the codes of hidden cells of the crossed table."""
+    frame = pl.read_csv(folder / "data" / "crossed.csv").filter(pl.col("state") == "hidden")
+    return set(frame.select("region", "sector").rows())
+
+
+@pytest.mark.parametrize("least", [3, 2])
+def test_a_later_release_keeps_what_was_hidden_whatever_its_rules(tmp_path, least):
+    first, second = tmp_path / "first", tmp_path / "second"
+    protected(CROSSED).write(first)
+    assert ("north", "farms") in hidden_in(first)
+    with pytest.raises(PolicyError, match="covers the table 'crossed'"):
+        protected(BY_SIZE, [first], least=least)
+    protected(CROSSED + BY_SIZE, [first], least=least).write(second)
+    assert hidden_in(second) == hidden_in(first)
+    assert halfmask.verify(second, originals=FIRMS, earlier=[first]).holds
+
+
+def test_what_was_hidden_must_not_be_told_by_a_later_table(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    named = '[cells]\nmargin = 10.0\nhide = [{ region = "south" }]\n'
+    protected(CROSSED, least=2, more=named).write(first)
+    assert ("south", "Total") in hidden_in(first)
+    with pytest.raises(GuaranteeNotMetError, match="could be computed") as caught:
+        protected(CROSSED + BY_SIZE, [first], least=2)
+    assert "margin" in str(caught.value.hint)
+    protected(CROSSED + BY_SIZE, [first], least=2, more="[cells]\nmargin = 10.0\n").write(second)
+    assert hidden_in(second) == hidden_in(first)
+    assert halfmask.verify(second, originals=FIRMS, earlier=[first]).holds
 
 
 def test_releases_of_other_values_can_not_be_linked(tmp_path):

@@ -100,7 +100,8 @@ RULES = [
 ]
 
 
-def _agrees(cells, lists, how):
+def _agrees(table, how):
+    cells, lists = table
     for rule, level in RULES:
         found = find_sensitive(cells, [rule], weights=how)
         for cell, contributions in lists.items():
@@ -129,19 +130,19 @@ def _table(inner):
 
 @given(st.lists(OWNED, min_size=4, max_size=4))
 def test_rules_agree_with_the_handbooks_formulas_on_owners_of_several_rows(inner):
-    _agrees(*_table([[(owner, number, 1) for owner, number, _ in of] for of in inner]), None)
+    _agrees(_table([[(owner, number, 1) for owner, number, _ in of] for of in inner]), None)
 
 
 @given(st.lists(OWNED, min_size=4, max_size=4))
 def test_rules_agree_with_the_handbooks_formulas_on_samples(inner):
-    _agrees(*_table(inner), "sample")
+    _agrees(_table(inner), "sample")
 
 
 @given(st.lists(OWNED, min_size=4, max_size=4))
 def test_rules_agree_with_the_handbooks_formulas_on_replicated_units(inner):
     numbers = iter(range(100))
     alone = [[(next(numbers), number, weight) for _, number, weight in of] for of in inner]
-    _agrees(*_table(alone), "replicated")
+    _agrees(_table(alone), "replicated")
 
 
 @given(st.lists(OWNED, min_size=4, max_size=4), st.integers(2, 6))

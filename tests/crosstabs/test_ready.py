@@ -50,6 +50,7 @@ def test_files_of_a_folder_are_linked_and_totals_are_added(folder):
     assert set(cells.tables) == {"one", "two"}
     north = cell(cells, town="north")
     assert cells.value[north] == 6.87
+    assert cells.contributors is not None
     assert cells.contributors.count[north] == 5
     assert cells.contributors.largest[north, 0] == 3.12
     assert np.isnan(cells.contributors.largest[north, 1])
@@ -116,6 +117,7 @@ def test_counts_of_columns_of_levels():
     assert cells.measure is None
     assert cells.dimensions[0].codes == ("Total", "1", "a", "b", "2", "c")
     np.testing.assert_array_equal(cells.value, [12, 7, 3, 4, 5, 5])
+    assert cells.contributors is not None
     np.testing.assert_array_equal(cells.contributors.count, cells.value)
     wrong = rows.with_columns(people=pl.Series([3, 4, 5, 13]))
     with pytest.raises(DataError, match="isn't additive"):
@@ -150,6 +152,32 @@ def test_a_table_without_some_lines_is_completed(values, dropped, zeros):
     for i in range(3):
         for j in range(4):
             assert cells.value[cell(cells, a=names[0][i], b=names[1][j])] == full[i, j]
+
+
+def test_a_table_without_dimensions_has_one_cell():
+    policy = TablesPolicy.from_toml(
+        'halfmask-tables = 1\nzeros = "suppressible"\n[ready]\nvalue = "v"\nlargest = ["most"]\n'
+        '[[tables]]\nname = "all"\ndimensions = []\n'
+    )
+    (cells,) = open_cells(pl.DataFrame({"v": [7.5], "most": [5.0]}), policy)
+    assert cells.codes.shape == (1, 0)
+    assert cells.codes.dtype == np.int32
+    assert cells.value.tolist() == [7.5]
+    assert cells.contributors is not None
+    assert cells.contributors.largest[0, 0] == 5.0
+
+
+def test_the_largest_of_a_total_are_those_of_its_parts_by_size():
+    rows = pl.DataFrame({"a": ["x", "y"], "v": [-5.0, 4.0], "m1": [-9.0, 7.0], "m2": [4.0, -3.0]})
+    policy = TablesPolicy.from_toml(
+        'halfmask-tables = 1\n[ready]\nvalue = "v"\nlargest = ["m1", "m2"]\n'
+        '[[tables]]\nname = "t"\ndimensions = ["a"]\nnegative = true\n'
+    )
+    (cells,) = open_cells(rows, policy)
+    assert cells.contributors is not None
+    largest = cells.contributors.largest[cell(cells)]
+    assert largest[:2].tolist() == [-9.0, 7.0]
+    assert np.isnan(largest[2:]).all()
 
 
 def test_four_linked_tables_of_french_firms(shared_data):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from tests.crosstabs._tables import cells_of
 
-from crosstabs._tables import cells_of
 from halfmask.crosstabs._dimension import flat_dimension
-from halfmask.crosstabs._pattern import Audit, Pattern, Published, Sensitivity
+from halfmask.crosstabs._pattern import Audit, HiddenPattern, PublishedCells, Sensitivity
 from halfmask.crosstabs._protections import Suppression, TableRounding
 from halfmask.crosstabs._released import ReleasedTable
 from halfmask.crosstabs._report import interval_text, owner_page, page_blocks
@@ -29,12 +31,12 @@ def a_table(n_rows=2, n_columns=2):
     hidden = np.isin(cells.value, SECRET)
     reasons = tuple(("p-percent",) if value == SECRET[0] else () for value in cells.value)
     room = np.where(hidden, 50.0, 0.0)
-    published = Published(
+    published = PublishedCells(
         cells=cells,
         value=np.where(hidden, np.nan, cells.value),
         hidden=hidden,
         sensitivity=Sensitivity(reasons=reasons, below=room, above=room),
-        pattern=Pattern(hidden=hidden, search="linear", cost=4321.5, bound=3889.35),
+        pattern=HiddenPattern(hidden=hidden, search="linear", cost=4321.5, bound=3889.35),
         audit=Audit(
             lower=np.where(hidden, 0.0, cells.value),
             upper=np.where(hidden, 1665.5, cells.value),
@@ -64,6 +66,19 @@ def test_the_owners_page_says_what_is_sensitive_and_why():
     assert "at most 10.0% of the cost" in page
 
 
+def test_the_owners_page_counts_other_cells_and_totals_that_were_added():
+    table = a_table()
+    for more, text in (
+        ({"unlinked": 1234}, "with another value: 1,234;"),
+        ({"cells": replace(table.published.cells, added=12)}, "the ready tables lack: 12;"),
+    ):
+        other = replace(table, published=replace(table.published, **more))
+        for protection in (Suppression(), TableRounding(base=5.0)):
+            assert text in owner_page([other], protection)
+            assert text not in owner_page([table], protection)
+            assert text not in html_page("t", list(page_blocks([other], protection)))
+
+
 def test_large_tables_are_cut_and_the_page_says_so():
     page = html_page("t", list(page_blocks([a_table(70, 30)], Suppression())))
 
@@ -75,7 +90,7 @@ def test_large_tables_are_cut_and_the_page_says_so():
 def test_distances_of_rounded_cells_stand_on_the_owners_page_alone():
     table = a_table()
     value = np.round(table.published.cells.value / 5) * 5
-    published = Published(
+    published = PublishedCells(
         cells=table.published.cells, value=value, hidden=np.zeros(len(value), dtype=bool)
     )
     rounded = ReleasedTable(

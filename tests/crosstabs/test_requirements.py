@@ -336,6 +336,15 @@ def test_one_owner_of_several_hidden_cells_is_one_contributor():
     assert sensitive_sums(unknown, [rule], hidden, weights=None) == []
 
 
+def test_an_owner_who_is_not_among_the_largest_of_a_cell_counts_as_the_last_of_these():
+    many = [10, 9, 8, 7, 6, ("first", 5)]
+    lists = [[[("first", 50)], many, [30]], [[("first", 1), 20]] * 3]
+    cells = cells_of(shape=(2, 3), contributors=lists)
+    hidden = hide(cells, ("a1", "b1"), ("a1", "b2"))
+    assert len(sensitive_sums(cells, [Dominance(n=1, k=58)], hidden, weights=None)) == 1  # 56 of 95
+    assert sensitive_sums(cells, [Dominance(n=1, k=59)], hidden, weights=None) == []
+
+
 OWNED = st.lists(st.tuples(st.integers(0, 5), st.integers(-20, 60).filter(bool)), max_size=4)
 
 
@@ -343,9 +352,8 @@ OWNED = st.lists(st.tuples(st.integers(0, 5), st.integers(-20, 60).filter(bool))
 def test_sums_of_hidden_cells_are_judged_as_cells(inner, picked):
     cells = cells_of(shape=(2, 3), contributors=[inner[:3], inner[3:]])
     hidden = np.array(picked)
-    rules = [(PPercent(p=95), lambda it: oracle.p_percent(it, None, 95))]
-    rules += [(Dominance(n=1, k=45), lambda it: oracle.dominance(it, None, 1, 45))]
-    wanted = {rule: set() for rule, _ in rules}
+    shares, largest = PPercent(p=95), Dominance(n=1, k=45)
+    wanted: dict[object, set[tuple[int, ...]]] = {shares: set(), largest: set()}
     for axis, size in enumerate((2, 3)):
         for where in range((3, 2)[axis]):
             lists = {}
@@ -357,10 +365,11 @@ def test_sums_of_hidden_cells_are_judged_as_cells(inner, picked):
             secret = tuple(sorted(cell for cell in lists if hidden[cell]))
             together = [(*each, 1) for cell in secret for each in lists[cell]]
             if 2 <= len(secret) < len(lists) and not hidden[total]:
-                for rule, level in rules:
-                    if level(together) > 0:
-                        wanted[rule].add(secret)
-    for rule, _ in rules:
+                if oracle.p_percent(together, None, 95) > 0:
+                    wanted[shares].add(secret)
+                if oracle.dominance(together, None, 1, 45) > 0:
+                    wanted[largest].add(secret)
+    for rule in wanted:
         found = sensitive_sums(cells, [rule], hidden, weights=None)
         inner_cells = {(tuple(each.tolist())) for each in found if cells.codes[each].all()}
         assert inner_cells == wanted[rule]

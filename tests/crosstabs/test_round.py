@@ -40,7 +40,7 @@ def count_tables(draw, shapes=((1,), (4,), (3, 4), (2, 2, 3))):
 
 
 def test_handbook_table_is_rounded_to_an_additive_one():
-    """Handbook on SDC, section 5.4: 1 0 | 3 3 | 12 20 with totals, base 5 (G11)."""
+    """Handbook on SDC, chapter 5: 1 0 | 3 3 | 12 20 with totals, base 5 (G11)."""
     cells = cells_of([[1, 0], [3, 3], [12, 20]], measure=None)
     assert cells.value.tolist() == [39, 16, 23, 1, 1, 0, 6, 3, 3, 32, 12, 20]
     found = rounded(cells, 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -90,7 +91,7 @@ def test_the_optimum_is_that_of_all_patterns(number):
 def firms(seed=0, shape=(5, 4, 3), firms=150):
     """A table of firms in cells at random, each in a few of them."""
     drawn = np.random.default_rng(seed)
-    lists = np.empty(shape, dtype=object)
+    lists: Any = np.empty(shape, dtype=object)
     for where in np.ndindex(shape):
         lists[where] = []
     for owner in range(firms):
@@ -273,6 +274,9 @@ def test_the_gap_is_stated_when_rounds_end():
         suppress(cells, sensitivity, nothing_known(cells), plain("optimal", rounds=rounds))
         for rounds in (2, 1000)
     )
+    assert short.bound is not None
+    assert short.gap is not None
+    assert whole.bound is not None
     assert short.bound <= whole.bound == pytest.approx(whole.cost)
     assert short.gap > 0
     assert not len(unmet(cells, short.hidden, sensitivity))

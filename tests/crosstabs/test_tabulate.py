@@ -99,7 +99,7 @@ def judge(cells, frame, *, owner, weight):
                 for each, code in zip(cells.dimensions, codes, strict=True)
             )
         ]
-        own = {}
+        own: dict[object, tuple[float, float]] = {}
         for row in inside:
             who = row["owner"] if owner else row["number"]
             w = row["weight"] if weight else 1
@@ -185,6 +185,8 @@ def test_any_split_into_batches_gives_the_same(drawn, n_rows, owner):
 
 class InBatches(LocalEngine):
     """An engine that cuts the batches that it is given."""
+
+    n_rows: int
 
     def __init__(self, n_rows):
         object.__setattr__(self, "n_rows", n_rows)
@@ -295,6 +297,7 @@ def test_record_keys_add_up_modulo_one():
         record="id",
         record_key=lambda series: series,
     )
+    assert cells.record_keys is not None
     np.testing.assert_allclose(cells.record_keys, [0.8, 0.2, 0.6], atol=1e-9)
 
 
@@ -302,6 +305,7 @@ def test_owners_of_one_hash_are_told_apart(monkeypatch):
     monkeypatch.setattr(pl.Series, "hash", lambda self: pl.Series([5] * len(self), dtype=pl.UInt64))
     rows = pl.DataFrame({"a": ["x", "x", "y", "y"], "o": ["k", "l", "k", "k"], "v": [1, 2, 3, 4]})
     (cells,) = open_cells(rows, policy_of([("t", ("a",), "v")], trees="", owner="o"))
+    assert cells.contributors is not None
     np.testing.assert_array_equal(cells.contributors.count, [2, 2, 1])
     np.testing.assert_array_equal(cells.contributors.largest[0, :2], [8, 2])
     np.testing.assert_array_equal(cells.contributors.owners[0, :2], [0, 1])

@@ -7,10 +7,10 @@ import hashlib
 import numpy as np
 import polars as pl
 import pytest
+from tests.crosstabs._tables import cells_of
 
-from crosstabs._tables import cells_of
 from halfmask.crosstabs._dimension import flat_dimension
-from halfmask.crosstabs._pattern import Published
+from halfmask.crosstabs._pattern import PublishedCells
 from halfmask.crosstabs._policy import CrosstabOutput
 from halfmask.crosstabs._released import ReleasedTable
 from halfmask.crosstabs._writing import crossed_lines, file_stems, write_tables
@@ -26,7 +26,7 @@ def table_of(values, hidden=(), *, measure="turnover", rows=ROWS, name="t", **mo
     )
     is_hidden = np.zeros(cells.n, dtype=bool)
     is_hidden[list(hidden)] = True
-    published = Published(
+    published = PublishedCells(
         cells=cells, value=np.where(is_hidden, np.nan, cells.value), hidden=is_hidden
     )
     given = {"negative": False, "derived": (), **more}
@@ -70,7 +70,7 @@ def test_a_crossed_table_has_the_last_dimension_across(tmp_path):
 def test_a_combination_without_a_cell_is_0_in_the_crossed_table():
     dimensions = tuple(flat_dimension(each, codes) for each, codes in ROWS)
     cells = cells_of([[1, 0, 3], [4, 5, 6]], dimensions=dimensions, zeros=False)
-    published = Published(cells=cells, value=cells.value, hidden=np.zeros(cells.n, dtype=bool))
+    published = PublishedCells(cells=cells, value=cells.value, hidden=np.zeros(cells.n, dtype=bool))
     table = ReleasedTable(
         name="t", dimensions=("region", "sector"), negative=False, derived=(), published=published
     )

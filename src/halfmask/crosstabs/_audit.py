@@ -9,7 +9,7 @@ import numpy as np
 from halfmask._progress import silent
 from halfmask.crosstabs._merging import Merged, merge
 from halfmask.crosstabs._pattern import Audit
-from halfmask.crosstabs._program import Deviations, Extremes, Room, components
+from halfmask.crosstabs._program import Deviations, Extremes, Slack, components
 from halfmask.crosstabs._witnesses import Needs, Witnesses
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from halfmask._progress import Progress
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge, Requirements
 
 #: What counts as reached, as a share of the widest bound of connected cells.
@@ -30,7 +30,7 @@ _MANY_SHARE: Final = 0.03
 
 
 def audit(
-    cells: Cells,
+    cells: CellSystem,
     hidden: NDArray[np.bool_],
     requirements: Requirements,
     knowledge: Knowledge,
@@ -43,7 +43,7 @@ def audit(
     A deviation that proves one requirement proves all others that it satisfies. Without
     ``intervals`` the ends for hidden cells are NaN.
     """
-    room = Room.of(cells, knowledge)
+    room = Slack.of(cells, knowledge)
     lower, upper = cells.value.copy(), cells.value.copy()
     if intervals:
         low, high = _intervals(cells.equations, room, hidden, progress)
@@ -59,7 +59,7 @@ def audit(
 
 def prove(
     equations: csr_array,
-    room: Room,
+    room: Slack,
     hidden: NDArray[np.bool_],
     witnesses: Witnesses,
     *,
@@ -149,7 +149,7 @@ class _Proving:
 
 
 def _intervals(
-    equations: csr_array, room: Room, hidden: NDArray[np.bool_], progress: Progress
+    equations: csr_array, room: Slack, hidden: NDArray[np.bool_], progress: Progress
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the least and the greatest deviation of each hidden cell."""
     merged = merge(equations, room, hidden)
@@ -168,7 +168,7 @@ class _Ends:
     """
 
     def __init__(
-        self, equations: csr_array, room: Room, group: NDArray[np.int64], progress: Progress
+        self, equations: csr_array, room: Slack, group: NDArray[np.int64], progress: Progress
     ) -> None:
         part = equations[:, group]
         self._equations = part[np.diff(part.indptr) > 0]
@@ -194,14 +194,13 @@ class _Ends:
             open_ends = left
         for side, at in np.argwhere(self._open()):
             self._progress("Compute intervals")
-            if not self._open()[side, at]:
-                continue
-            weights = np.zeros(self._outer.shape[1])
-            weights[at] = 1.0 if side else -1.0
-            if self._solve(weights):
-                self._outer[side, at] = self._inner[side, at]
-            else:
-                self._inner[side, at] = np.inf
+            if self._open()[side, at]:
+                weights = np.zeros(self._outer.shape[1])
+                weights[at] = 1.0 if side else -1.0
+                if self._solve(weights):
+                    self._outer[side, at] = self._inner[side, at]
+                else:  # without a limit, if also without a direction that shows it
+                    self._inner[side, at] = self._outer[side, at]
         return -self._inner[0], self._inner[1]
 
     def _open(self) -> NDArray[np.bool_]:

@@ -45,7 +45,7 @@ class Contributors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Cells:
+class CellSystem:
     """All cells of one measure, in all tables of a policy: a sparse system of equations.
 
     A cell that stands in several tables is one cell. A combination of codes that nobody is in has
@@ -84,7 +84,16 @@ class Cells:
         """Whether the cells are counts."""
         return self.measure is None
 
-    def with_value(self, value: NDArray[np.float64]) -> Cells:
+    def crossed(self, table: str) -> tuple[str, ...]:
+        """Return the dimensions of a table: those in which it has more than the total."""
+        codes = self.codes[self.tables[table]]
+        return tuple(
+            each.name
+            for at, each in enumerate(self.dimensions)
+            if (codes[:, at] != each.position[each.total]).any()
+        )
+
+    def with_value(self, value: NDArray[np.float64]) -> CellSystem:
         """Return the same cells with other values, such as rounded ones."""
         return replace(self, value=value)
 

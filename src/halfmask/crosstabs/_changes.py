@@ -10,36 +10,24 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._pattern import Published
+    from halfmask.crosstabs._pattern import PublishedCells
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrosstabChange:
-    """What protection hides and changes in a table.
+    """What protection hides and changes in a table."""
 
-    Parameters
-    ----------
-    cells
-        The number of cells that aren't 0, totals among them.
-    hidden_cells
-        The share of them that is hidden.
-    hidden_value
-        Their part of the sum of absolute values.
-    mean_absolute, largest
-        The mean and the largest absolute difference of published cells; None if all are hidden.
-    mean_relative
-        The mean difference of published cells, as a share of the true value.
-    hellinger
-        Hellinger's distance of published cells as distributions, in [0, 1]; None with negative
-        cells, or if there is nothing to compare.
-    """
-
+    #: Those that aren't 0, totals among them.
     cells: int
+    #: The share of them that is hidden.
     hidden_cells: float
+    #: Their part of the sum of absolute values.
     hidden_value: float
+    #: Of published cells, as are the next two; None if all are hidden.
     mean_absolute: float | None
     mean_relative: float | None
     largest: float | None
+    #: In [0, 1]; None with negative cells, or if there is nothing to compare.
     hellinger: float | None
 
     def sentences(self) -> list[str]:
@@ -58,17 +46,12 @@ class CrosstabChange:
         return said or ["All cells are published with their true values."]
 
 
-def crosstab_change(published: Published, cells: NDArray[np.int64] | None = None) -> CrosstabChange:
+def crosstab_change(
+    published: PublishedCells, cells: NDArray[np.int64] | None = None
+) -> CrosstabChange:
     """Compare published cells of a table, or of all of a measure, with true ones.
 
     The result depends on true values: it is for the owner.
-
-    Parameters
-    ----------
-    published
-        True and published values.
-    cells
-        The positions of the cells, as in ``published.cells.tables``; ``None``: all.
     """
     every = np.arange(published.cells.n) if cells is None else cells
     true, hidden = published.cells.value[every], published.hidden[every]

@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from halfmask.claims.claim import Json
-    from halfmask.crosstabs._pattern import Audit, Published
+    from halfmask.crosstabs._pattern import Audit, PublishedCells
     from halfmask.crosstabs._policy import TablesPolicy
-    from halfmask.crosstabs._protections import Protection
-    from halfmask.crosstabs._rules import Rule
+    from halfmask.crosstabs._protections import CellProtection
+    from halfmask.crosstabs._rules import CellRule
 
 #: Claimed widths are rounded down to so many digits: two programs differ behind them.
 _DIGITS: Final = 4
 
 
-def tables_claims(published: Sequence[Published], policy: TablesPolicy) -> Iterator[Claim]:
+def tables_claims(published: Sequence[PublishedCells], policy: TablesPolicy) -> Iterator[Claim]:
     """Yield what the verifier is to count again."""
     protection = policy.made_protection()
     if isinstance(protection, Suppression):
@@ -75,7 +75,7 @@ def _claim(
 
 
 def _suppression_claims(
-    published: Sequence[Published], policy: TablesPolicy, settings: Suppression
+    published: Sequence[PublishedCells], policy: TablesPolicy, settings: Suppression
 ) -> Iterator[Claim]:
     shown = sum(int((~each.hidden).sum()) for each in published)
     yield _claim(TRUE_VALUES, evidence={"cells": shown})
@@ -98,16 +98,13 @@ def _suppression_claims(
                 "hidden_sums": "on" if settings.hidden_sums else "off",
             },
             about={"rules": [stated_rule(each) for each in policy.made_rules()]},
-            evidence={
-                "sensitive": sum(int(each.is_sensitive.sum()) for each in found),
-                "requirements": sum(each.requirements for each in published),
-            },
+            evidence={"sensitive": sum(int(each.is_sensitive.sum()) for each in found)},
         )
     if policy.earlier:
         yield _claim(EARLIER_TABLES, {"releases": len(policy.earlier)})
 
 
-def stated_rule(rule: Rule) -> dict[str, Json]:
+def stated_rule(rule: CellRule) -> dict[str, Json]:
     """Return a rule with its parameters, as the manifest states it: what isn't given is left out.
 
     Examples
@@ -125,7 +122,9 @@ def _listed(value: Any) -> Json:  # noqa: ANN401 # of a rule
     return list(value) if isinstance(value, tuple) else value
 
 
-def _rounding_claims(published: Sequence[Published], settings: TableRounding) -> Iterator[Claim]:
+def _rounding_claims(
+    published: Sequence[PublishedCells], settings: TableRounding
+) -> Iterator[Claim]:
     yield _claim(MULTIPLES, {"base": settings.base})
     reach = {"conventional": 0.5, "random": 1.0, "controlled": 1.0 + settings.steps}[settings.way]
     yield _claim(DEVIATIONS, {"at_most": settings.base * reach})
@@ -146,7 +145,7 @@ def _cell_key_claim(settings: CellKey) -> Claim:
     )
 
 
-def additive_claim(published: Sequence[Published], *, within: float = 0.0) -> Claim:
+def additive_claim(published: Sequence[PublishedCells], *, within: float = 0.0) -> Claim:
     """Claim that equations hold: those without a hidden cell, which can be added up again.
 
     Ready tables may have been rounded before: then they hold within half a unit for each cell.
@@ -159,7 +158,7 @@ def additive_claim(published: Sequence[Published], *, within: float = 0.0) -> Cl
     return _claim(ADDITIVE, parameters, evidence={"equations": whole})
 
 
-def _narrowest(published: Published, found: Audit) -> tuple[str, float]:
+def _narrowest(published: PublishedCells, found: Audit) -> tuple[str, float]:
     """Return the least width of a hidden cell's interval: of sums, as a share of the far end."""
     hidden = published.hidden
     lower, upper = found.lower[hidden], found.upper[hidden]
@@ -218,7 +217,7 @@ _LATER: Final = (
     "one-release: tables were protected with the named earlier releases; others of the same data "
     "can be subtracted from this one."
 )
-_OF_METHOD: Final[Mapping[type[Protection], str]] = {
+_OF_METHOD: Final[Mapping[type[CellProtection], str]] = {
     Suppression: """\
 intervals: anybody can compute an interval for each hidden cell. Its width is claimed; within it, \
 some values can be likelier than others (approximate disclosure).

@@ -15,17 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CodeSum:
-    """One code that is the sum of others, such as a region of its districts.
-
-    Parameters
-    ----------
-    total
-        The code of the sum.
-    parts
-        The codes that it adds up: at least one, each once.
-    """
+    """One code that is the sum of others, such as a region of its districts."""
 
     total: str
+    #: At least one, each once.
     parts: tuple[str, ...]
 
 

@@ -3,9 +3,9 @@
 A cell that an earlier release published with the same value must stay: hiding it would hide
 nothing. A cell that it hid stays hidden, so that today's tables don't tell what was hidden before.
 A cell that it published with another value, as next month's rows give, isn't the same: it isn't
-linked, and `Knowledge.unlinked` counts it. Codes of dimensions that the policy lacks link only by
-their totals. The verifier audits all releases together; hidden cells that they tell leave no
-release.
+linked, and `Knowledge.unlinked` counts it. Where today's tables have further cells, each earlier
+table must be part of one of them: hidden cells that are in no equation could be told unseen. The
+verifier audits all releases together; hidden cells that they tell leave no release.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from halfmask._errors import PolicyError
 from halfmask.claims.crosstab_manifest import HIDDEN, STATE, VALUE, TablesDetails
 from halfmask.claims.manifest import folder_of, manifest_path
 from halfmask.claims.manifest_reader import read_manifest
-from halfmask.crosstabs._cells import row_keys
 from halfmask.crosstabs._pattern import Knowledge
 from halfmask.data import ReadOptions, open_table
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.claims.crosstab_manifest import StatedTable
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._policy import TablesPolicy
 
 #: A released number has 15 digits.
@@ -42,53 +41,49 @@ _GUARD: Final = r"^'('*[=+\-@\t\r\n＝＋－＠])"  # noqa: RUF001 # the wide fo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Earlier:
-    """The cells of one table that was published before: codes by dimension, value, state."""
+    """The cells of one table that was published before."""
 
-    measure: str | None
-    dimensions: tuple[str, ...]
+    stated: StatedTable
+    #: The code of the total in each dimension.
     totals: Mapping[str, str]
-    codes: pl.DataFrame
-    value: NDArray[np.float64]
-    hidden: NDArray[np.bool_]
+    #: A column of codes for each dimension, named by its number, then `VALUE`, and whether hidden.
+    cells: pl.DataFrame
 
 
-def apply_earlier(cells: tuple[Cells, ...], policy: TablesPolicy) -> tuple[Knowledge, ...]:
+def apply_earlier(cells: tuple[CellSystem, ...], policy: TablesPolicy) -> tuple[Knowledge, ...]:
     """Return what everybody knows of each cell, and which states are given."""
-    stay = [_named(each, policy.cells.publish) for each in cells]
-    hide = [_named(each, policy.cells.hide) for each in cells]
-    _check_named(cells, policy, hide)
-    found = [table for folder in policy.earlier for table in _read(folder, policy)]
-    return tuple(
-        _knowledge(each, policy, found, named)
-        for each, *named in zip(cells, stay, hide, strict=True)
-    )
-
-
-def _knowledge(
-    cells: Cells,
-    policy: TablesPolicy,
-    earlier: Sequence[_Earlier],
-    named: Sequence[NDArray[np.bool_]],
-) -> Knowledge:
-    stay, hide = named
-    kept = np.zeros(cells.n, dtype=bool)
-    unlinked = 0
+    _check_named(cells, policy)
+    earlier = [table for folder in policy.earlier for table in _read(folder, policy)]
     for table in earlier:
-        if table.measure == cells.measure:
-            told, hidden, others = _compared(cells, table)
-            stay, kept = stay | told, kept | hidden
-            unlinked += others
+        if table.stated.measure not in {each.measure for each in cells}:
+            raise _report_uncovered(table)
+    return tuple(_knowledge(each, policy, earlier) for each in cells)
+
+
+def _knowledge(cells: CellSystem, policy: TablesPolicy, earlier: Sequence[_Earlier]) -> Knowledge:
+    stay, hide = (_named(cells, each) for each in (policy.cells.publish, policy.cells.hide))
+    told, kept = np.zeros((2, cells.n), dtype=bool)
+    tables = [each for each in earlier if each.stated.measure == cells.measure]
+    found = [_linked(cells, table) for table in tables]
+    for linked in found:
+        told[linked.filter("same")["cell"].drop_nulls()] = True
+        kept[linked.filter(STATE)["cell"].drop_nulls()] = True
+    if not (told | kept).all():  # otherwise today's tables say nothing new
+        for table in tables:
+            _check_covered(cells, table)
+    for table, linked in zip(tables, found, strict=True):
+        _check_hidden(table, linked)
     is_signed = any(each.negative for each in policy.tables if each.name in cells.tables)
     return Knowledge(
         lower=np.full(cells.n, -np.inf if is_signed else 0.0),
         upper=np.full(cells.n, np.inf),
-        must_stay=stay,
-        must_hide=hide | (kept & ~stay),
-        unlinked=unlinked,
+        must_stay=stay | told,
+        must_hide=hide | (kept & ~stay & ~told),
+        unlinked=sum(each.filter(~pl.col(STATE) & ~pl.col("same")).height for each in found),
     )
 
 
-def _named(cells: Cells, wanted: Iterable[Mapping[str, str]]) -> NDArray[np.bool_]:
+def _named(cells: CellSystem, wanted: Iterable[Mapping[str, str]]) -> NDArray[np.bool_]:
     """Return which cells are named; a dimension that isn't given has its total."""
     found = np.zeros(cells.n, dtype=bool)
     for codes in wanted:
@@ -99,37 +94,31 @@ def _named(cells: Cells, wanted: Iterable[Mapping[str, str]]) -> NDArray[np.bool
     return found
 
 
-def _check_named(
-    cells: Sequence[Cells], policy: TablesPolicy, hide: Sequence[NDArray[np.bool_]]
-) -> None:
+def _check_named(cells: Sequence[CellSystem], policy: TablesPolicy) -> None:
     """Raise where ``[cells]`` names what isn't there, or one cell twice."""
-    for key, wanted in (("publish", policy.cells.publish), ("hide", policy.cells.hide)):
+    dimensions = [each for one in cells for each in one.dimensions]
+    publish, hide = policy.cells.publish, policy.cells.hide
+    for key, wanted in (("publish", publish), ("hide", hide)):
         for number, codes in enumerate(wanted, start=1):
+            what = f"Cell {number} of [cells] {key}"
             for name, code in codes.items():
-                if not any(each.name == name for one in cells for each in one.dimensions):
+                known = [each.position for each in dimensions if each.name == name]
+                if not known:
                     raise PolicyError(
-                        f"Cell {number} of [cells] {key} has no dimension {name!r} in its tables.",
+                        f"{what} has no dimension {name!r} in its tables.",
                         hint="Write { dimension = 'code' }; dimensions left out have their total.",
                     )
-                if not any(
-                    each.name == name and code in each.position
-                    for one in cells
-                    for each in one.dimensions
-                ):
+                if not any(code in position for position in known):
                     raise PolicyError(
-                        f"Cell {number} of [cells] {key} has a code that dimension {name!r} lacks.",
+                        f"{what} has a code that dimension {name!r} lacks.",
                         hint="Check its spelling; the report lists the codes of each dimension.",
                     )
-    for number, codes in enumerate(policy.cells.hide, start=1):
-        if not any(_named(each, [codes]).any() for each in cells):
-            raise PolicyError(
-                f"Cell {number} of [cells] hide is in no table, or nobody is in it.",
-                hint='A cell that nobody is in can be hidden with zeros = "suppressible".',
-            )
-    both = sum(
-        int((_named(each, policy.cells.publish) & hidden).sum())
-        for each, hidden in zip(cells, hide, strict=True)
-    )
+            if key == "hide" and not any(_named(each, [codes]).any() for each in cells):
+                raise PolicyError(
+                    f"{what} is in no table, or nobody is in it.",
+                    hint='A cell that nobody is in can be hidden with zeros = "suppressible".',
+                )
+    both = sum(int((_named(each, publish) & _named(each, hide)).sum()) for each in cells)
     if both:
         raise PolicyError(
             f"[cells] names {both} cells under publish and under hide.",
@@ -137,41 +126,63 @@ def _check_named(
         )
 
 
-def _compared(cells: Cells, table: _Earlier) -> tuple[NDArray[np.bool_], NDArray[np.bool_], int]:
-    """Return which cells a table told before, which it hid, and how many have other values."""
-    told, kept = np.zeros(cells.n, dtype=bool), np.zeros(cells.n, dtype=bool)
-    linked = pl.Series(np.ones(len(table.value), dtype=bool))
-    own = {each.name: each for each in cells.dimensions}
-    columns = []
-    for name in table.dimensions:
-        if name not in own:
-            linked &= table.codes[name] == table.totals[name]
-    for each in cells.dimensions:
-        if each.name not in table.dimensions:
-            columns.append(np.full(len(table.value), each.position[each.total]))
-            continue
-        known = pl.DataFrame(
-            {each.name: each.codes, "": range(len(each.codes))},
-            schema={each.name: pl.String, "": pl.Int64},
+def _check_covered(cells: CellSystem, table: _Earlier) -> None:
+    """Raise unless one of today's tables has all dimensions and codes of an earlier one."""
+    names = table.stated.dimensions
+    if not any(set(names) <= set(cells.crossed(each)) for each in cells.tables):
+        raise _report_uncovered(table)
+    known = {each.name: each.position for each in cells.dimensions}
+    for at, name in enumerate(names):
+        lacking = set(table.cells[str(at)]).difference(known[name])
+        if lacking:
+            raise PolicyError(
+                f"Dimension {name!r} lacks {len(lacking)} codes that the table "
+                f"{table.stated.name!r} of an earlier release has.",
+                hint="Add them to the hierarchy file, or to codes or sums in the policy.",
+            )
+
+
+def _report_uncovered(table: _Earlier) -> PolicyError:
+    return PolicyError(
+        f"No table of the policy covers the table {table.stated.name!r} of an earlier release: "
+        "what it hid could be computed from both.",
+        hint="List it in [[tables]], too: it is protected together with the others, and published "
+        "again with the same cells.",
+    )
+
+
+def _check_hidden(table: _Earlier, linked: pl.DataFrame) -> None:
+    gone = linked.filter(pl.col(STATE) & pl.col("cell").is_null()).height
+    if gone:
+        raise PolicyError(
+            f"Nobody is in {gone} cells today that the table {table.stated.name!r} of an earlier "
+            "release hid: they would be published as 0.",
+            hint='Write zeros = "suppressible", and they stay hidden.',
         )
-        texts = table.codes.select(each.name)
-        at = texts.join(known, on=each.name, how="left", maintain_order="left")[""]
-        linked &= at.is_not_null()
-        columns.append(at.fill_null(0).to_numpy())
-    chosen = linked.to_numpy()
-    before = np.column_stack([*columns, np.zeros(len(table.value), dtype=int)])[chosen]
-    sizes = [*(len(each.codes) for each in cells.dimensions), 1]
-    today = np.column_stack([cells.codes, np.zeros(cells.n, dtype=int)])
-    keys = row_keys(np.concatenate([today, before]).astype(np.int32), sizes)
-    order = np.argsort(keys[: cells.n])
-    where = np.searchsorted(keys[: cells.n], keys[cells.n :], sorter=order)
-    cell = order[np.minimum(where, cells.n - 1)]
-    same = keys[cell] == keys[cells.n :]
-    value, hidden = table.value[chosen], table.hidden[chosen]
-    near = np.abs(cells.value[cell] - value) <= _NEAR * np.abs(value)
-    told[cell[same & ~hidden & near]] = True
-    kept[cell[same & hidden]] = True
-    return told, kept, int((same & ~hidden & ~near).sum())
+
+
+def _linked(cells: CellSystem, table: _Earlier) -> pl.DataFrame:
+    """Return the cells of an earlier table that today's tables can have.
+
+    Each has the number of its cell today, and whether that has the ``same`` value.
+    """
+    own = {each.name: at for at, each in enumerate(cells.dimensions)}
+    before, shared = table.cells, {}
+    for at, name in enumerate(table.stated.dimensions):
+        if name in own:
+            shared[name] = str(at)
+        else:
+            before = before.filter(pl.col(str(at)) == table.totals[name])
+    chosen = np.arange(cells.n)
+    for each in cells.dimensions:
+        if each.name not in shared:
+            chosen = chosen[cells.codes[chosen, own[each.name]] == each.position[each.total]]
+    numbers = pl.DataFrame({"none": 0, "cell": chosen, "today": cells.value[chosen]})
+    labels = cells.labels(chosen, list(shared)).rename(shared)
+    today = pl.DataFrame([*labels, *numbers])
+    both = before.with_columns(none=0).join(today, on=["none", *shared.values()], how="left")
+    off = (pl.col("today").fill_null(0.0) - pl.col(VALUE)).abs()  # a cell that isn't there is 0
+    return both.with_columns(same=~pl.col(STATE) & (off <= _NEAR * pl.col(VALUE).abs()))
 
 
 def _read(folder: str, policy: TablesPolicy) -> list[_Earlier]:
@@ -184,8 +195,8 @@ def _read(folder: str, policy: TablesPolicy) -> list[_Earlier]:
             f"{details.method.get('method')!r}.",
             hint="Only tables with hidden cells can be linked. Leave the release out of earlier.",
         )
-    totals = {each.name: each.total for each in details.dimensions}
     base = folder_of(manifest_path(where))
+    totals = {each.name: each.total for each in details.dimensions}
     return [_table(base / each.file, each, totals) for each in details.tables]
 
 
@@ -195,14 +206,11 @@ def _table(path: Path, stated: StatedTable, totals: Mapping[str, str]) -> _Earli
     # An empty text is a hidden value; a code can be empty nowhere.
     source = open_table(path, options=ReadOptions(dtypes=texts if is_csv else {}))
     frame = source.read(columns=[*stated.dimensions, VALUE, STATE])
-    codes = frame.select(pl.col(stated.dimensions).cast(pl.String))
+    codes = [
+        frame[name].cast(pl.String).alias(str(at)) for at, name in enumerate(stated.dimensions)
+    ]
     if is_csv:
-        codes = codes.with_columns(pl.all().str.replace(_GUARD, "${1}"))
-    return _Earlier(
-        measure=stated.measure,
-        dimensions=stated.dimensions,
-        totals=totals,
-        codes=codes,
-        value=frame[VALUE].cast(pl.Float64).fill_null(np.nan).to_numpy(),
-        hidden=(frame[STATE] == HIDDEN).to_numpy(),
-    )
+        codes = [each.str.replace(_GUARD, "${1}") for each in codes]
+    value = frame[VALUE].cast(pl.Float64)
+    cells = pl.DataFrame([*codes, value, frame[STATE] == HIDDEN])
+    return _Earlier(stated=stated, totals=totals, cells=cells)

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import connected_components
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge, Sensitivity
     from halfmask.kernels.suppression.elimination import Echelon
     from halfmask.kernels.suppression.partners import System
@@ -37,7 +37,7 @@ _ROOM: Final = 1000.0
 
 
 def eliminate(
-    cells: Cells,
+    cells: CellSystem,
     sensitivity: Sensitivity,
     knowledge: Knowledge,
     cost: NDArray[np.float64],
@@ -113,7 +113,7 @@ def _once(equations: csr_array) -> csr_array:
 
 
 def _room_and_need(
-    cells: Cells, sensitivity: Sensitivity, knowledge: Knowledge, label: NDArray[np.int64]
+    cells: CellSystem, sensitivity: Sensitivity, knowledge: Knowledge, label: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return how far each cell can go down and up, and how far it must be able to."""
     need = np.zeros((label.max(initial=-1) + 1, 2))

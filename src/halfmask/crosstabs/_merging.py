@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from halfmask.crosstabs._program import Room
+from halfmask.crosstabs._program import Slack
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,11 +28,12 @@ class Merged:
     #: The equations between groups.
     equations: csr_array
     #: How far each group may move.
-    room: Room
+    room: Slack
 
     def spread(self, moved: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far each cell moves with its group."""
-        return self.sign * np.append(moved, 0.0)[self.group]  # -1 is the last
+        cells: NDArray[np.float64] = np.append(moved, 0.0)[self.group]  # -1 is the last
+        return self.sign * cells
 
     def spread_ends(
         self, down: NDArray[np.float64], up: NDArray[np.float64]
@@ -43,7 +44,7 @@ class Merged:
         return np.where(turned, -greatest, least), np.where(turned, -least, greatest)
 
 
-def merge(equations: csr_array, room: Room, hidden: NDArray[np.bool_]) -> Merged:
+def merge(equations: csr_array, room: Slack, hidden: NDArray[np.bool_]) -> Merged:
     """Merge hidden cells until each equation has at least three groups of them.
 
     Where an equation has one hidden cell, it can't move; where it has two, they move together.
@@ -66,7 +67,7 @@ def merge(equations: csr_array, room: Room, hidden: NDArray[np.bool_]) -> Merged
     moving = group >= 0
     np.minimum.at(ends[0], group[moving], down[moving])
     np.minimum.at(ends[1], group[moving], up[moving])
-    return Merged(group=group, sign=sign, equations=part, room=Room(below=ends[0], above=ends[1]))
+    return Merged(group=group, sign=sign, equations=part, room=Slack(below=ends[0], above=ends[1]))
 
 
 def _between(

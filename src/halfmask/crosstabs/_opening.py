@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.engines import Engine
 
@@ -26,14 +26,14 @@ def open_cells(
     progress: Progress = silent,
     record: str | None = None,
     record_key: Callable[[pl.Series], pl.Series] | None = None,
-) -> tuple[Cells, ...]:
-    """Return the cells of all tables of a policy, one `Cells` a measure.
+) -> tuple[CellSystem, ...]:
+    """Return the cells of all tables of a policy, one `CellSystem` a measure.
 
     Of microdata see `tabulate`; with ``[ready]`` in the policy the input is tables, see
     `read_ready`.
     """
     if policy.ready is not None:
-        return read_ready(table, policy, progress=progress)
+        return read_ready(table, policy, policy.ready, progress=progress)
     return tabulate(
         table, policy, engine=engine, progress=progress, record=record, record_key=record_key
     )

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class HiddenPattern:
     """Which cells are hidden, and how that was found."""
 
     #: Whether each cell is hidden; shape (n,).
@@ -96,11 +96,11 @@ class Audit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class PublishedCells:
     """The protected cells of one measure, as they are published."""
 
     #: The cells with their true values.
-    cells: Cells
+    cells: CellSystem
     #: What is published; NaN where hidden; shape (n,).
     value: NDArray[np.float64]
     #: Whether each cell is hidden; shape (n,).
@@ -109,9 +109,7 @@ class Published:
     sensitivity: Sensitivity | None = None
     #: pattern, audit: how hidden cells were found, and what can be computed of them; ``None`` if
     #: none are hidden by the protection.
-    pattern: Pattern | None = None
+    pattern: HiddenPattern | None = None
     audit: Audit | None = None
-    #: How many intervals of hidden cells were required of the audit.
-    requirements: int = 0
     #: How many cells an earlier release published with another value.
     unlinked: int = 0

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from halfmask.crosstabs._protections import Protection
-    from halfmask.crosstabs._rules import Rule
+    from halfmask.crosstabs._protections import CellProtection
+    from halfmask.crosstabs._rules import CellRule
 
 #: Statistics that are made of a published sum: hidden where the sum or its count is.
 Derived = Literal["mean", "share"]
@@ -208,13 +208,13 @@ class TablesPolicy(WrittenPolicy):
                 added.append(CrosstabSection(name=name, dimensions=each.dimensions))
         return self.model_copy(update={"tables": (*self.tables, *added)})
 
-    def made_rules(self) -> tuple[Rule, ...]:
+    def made_rules(self) -> tuple[CellRule, ...]:
         """Return the rules that the sections describe."""
         return tuple(each.made() for each in self.rules)
 
-    def made_protection(self) -> Protection:
+    def made_protection(self) -> CellProtection:
         """Return how cells are protected."""
-        made: Protection = self.protection.made()
+        made: CellProtection = self.protection.made()
         return made
 
 

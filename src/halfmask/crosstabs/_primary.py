@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._cells import Cells
-    from halfmask.crosstabs._rules import Rule
+    from halfmask.crosstabs._cells import CellSystem
+    from halfmask.crosstabs._rules import CellRule
 
 #: Rules that look at the largest contributions to a sum.
 Concentration = Dominance | PPercent | PriorPosterior
@@ -33,7 +33,7 @@ Concentration = Dominance | PPercent | PriorPosterior
 Found = tuple["NDArray[np.bool_]", "NDArray[np.float64]", "NDArray[np.float64]"]
 
 
-def check_rules(measures: Sequence[Cells], rules: Sequence[Rule]) -> None:
+def check_rules(measures: Sequence[CellSystem], rules: Sequence[CellRule]) -> None:
     """Raise if a rule fits no table or a measure has no rule: it would seem protected."""
     names = {name for cells in measures for name in cells.tables}
     for rule in rules:
@@ -52,7 +52,9 @@ def check_rules(measures: Sequence[Cells], rules: Sequence[Rule]) -> None:
             )
 
 
-def find_sensitive(cells: Cells, rules: Sequence[Rule], *, weights: str | None) -> Sensitivity:
+def find_sensitive(
+    cells: CellSystem, rules: Sequence[CellRule], *, weights: str | None
+) -> Sensitivity:
     """Find the cells that break a rule, and the interval that each needs.
 
     `weights` says how rules of concentration see weighted contributions: "replicated" or "sample".
@@ -82,7 +84,7 @@ def find_sensitive(cells: Cells, rules: Sequence[Rule], *, weights: str | None) 
     )
 
 
-def in_tables(cells: Cells, rule: Rule) -> NDArray[np.bool_]:
+def in_tables(cells: CellSystem, rule: CellRule) -> NDArray[np.bool_]:
     """Return which cells stand in a table that a rule is for."""
     inside = np.full(cells.n, not rule.tables)
     for name in set(rule.tables) & set(cells.tables):
@@ -136,7 +138,7 @@ def sum_largest(
     return cast("NDArray[np.float64]", known + missing * largest[:, -1:])
 
 
-def fill_largest(cells: Cells) -> NDArray[np.float64]:
+def fill_largest(cells: CellSystem) -> NDArray[np.float64]:
     """Return the absolute largest contributions, the greatest possible ones where unknown.
 
     An unknown contribution is at most the one before it, and at most what others leave of the sum.
@@ -154,7 +156,7 @@ def fill_largest(cells: Cells) -> NDArray[np.float64]:
     return filled
 
 
-def _fits(cells: Cells, rule: Rule) -> bool:
+def _fits(cells: CellSystem, rule: CellRule) -> bool:
     if rule.tables and not set(rule.tables) & set(cells.tables):
         return False
     if isinstance(rule, ClassDisclosure):
@@ -167,7 +169,9 @@ def _fits(cells: Cells, rule: Rule) -> bool:
     return not (isinstance(rule, Concentration) and cells.is_count)
 
 
-def _apply(cells: Cells, rule: Rule, *, where: NDArray[np.bool_], weights: str | None) -> Found:
+def _apply(
+    cells: CellSystem, rule: CellRule, *, where: NDArray[np.bool_], weights: str | None
+) -> Found:
     if isinstance(rule, MinimumFrequency):
         found, below, above = _find_few(cells, rule, where)
     elif isinstance(rule, ClassDisclosure):
@@ -183,7 +187,7 @@ def _apply(cells: Cells, rule: Rule, *, where: NDArray[np.bool_], weights: str |
     return found, below, above
 
 
-def _find_few(cells: Cells, rule: MinimumFrequency, where: NDArray[np.bool_]) -> Found:
+def _find_few(cells: CellSystem, rule: MinimumFrequency, where: NDArray[np.bool_]) -> Found:
     """Find cells with few contributors: counts must be possible up to n, sums within a margin."""
     number = _numbers(cells, rule.of, where)
     found = where & (number >= 1) & (number < rule.n)
@@ -198,7 +202,7 @@ def _find_few(cells: Cells, rule: MinimumFrequency, where: NDArray[np.bool_]) ->
     return found, np.maximum(level, 1.0), np.maximum(np.maximum(rule.n - cells.value, 1.0), level)
 
 
-def _find_classes(cells: Cells, rule: ClassDisclosure, where: NDArray[np.bool_]) -> Found:
+def _find_classes(cells: CellSystem, rule: ClassDisclosure, where: NDArray[np.bool_]) -> Found:
     """Find groups of which all are in one category, and one cell each that nobody is in.
 
     The count needs to be possible 1 lower, and the empty cell 1 higher: the latter holds even
@@ -242,7 +246,9 @@ def _find_classes(cells: Cells, rule: ClassDisclosure, where: NDArray[np.bool_])
     return found, below, above
 
 
-def _see_shares(cells: Cells, rule: Rule, where: NDArray[np.bool_], weights: str | None) -> Shares:
+def _see_shares(
+    cells: CellSystem, rule: CellRule, where: NDArray[np.bool_], weights: str | None
+) -> Shares:
     """Return what a rule of concentration sees of each cell; refuse what can't be decided."""
     who, largest, total = cells.contributors, fill_largest(cells), absolute_sums(cells)
     unknown = where & np.isnan(largest).any(axis=1) & (total > 0)
@@ -267,7 +273,7 @@ def _see_shares(cells: Cells, rule: Rule, where: NDArray[np.bool_], weights: str
     return Shares(total=total, top=top)
 
 
-def _numbers(cells: Cells, of: str, where: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _numbers(cells: CellSystem, of: str, where: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return how many contributors or rows each cell has; of counts, at worst the counts."""
     who = cells.contributors
     if who is None:
@@ -285,7 +291,7 @@ def _numbers(cells: Cells, of: str, where: NDArray[np.bool_]) -> NDArray[np.floa
     return number
 
 
-def absolute_sums(cells: Cells) -> NDArray[np.float64]:
+def absolute_sums(cells: CellSystem) -> NDArray[np.float64]:
     """Return the sums of absolute contributions; the absolute value where nobody knows."""
     value = np.abs(cells.value)
     if cells.contributors is None:
@@ -294,28 +300,28 @@ def absolute_sums(cells: Cells) -> NDArray[np.float64]:
     return np.where(np.isnan(known), value, known)
 
 
-def is_nonnegative(cells: Cells) -> bool:
+def is_nonnegative(cells: CellSystem) -> bool:
     """Whether no contribution is negative: everybody knows then that no cell is below 0."""
     return bool((absolute_sums(cells) <= cells.value * (1 + 1e-9)).all())
 
 
-def _least(cells: Cells) -> float:
+def _least(cells: CellSystem) -> float:
     """Return what a cell of 0 counts as where a level is a share of it: the least other cell."""
     absolute = absolute_sums(cells)
     others = absolute[absolute > 0]
     return 1.0 if cells.is_count or not len(others) else float(others.min())
 
 
-def _total(cells: Cells, at: int) -> int:
+def _total(cells: CellSystem, at: int) -> int:
     dimension = cells.dimensions[at]
     return dimension.position[dimension.total]
 
 
-def _named(cells: Cells) -> str:
+def _named(cells: CellSystem) -> str:
     return "counts" if cells.measure is None else f"column {cells.measure!r}"
 
 
-def _needs(rule: Rule) -> str:
+def _needs(rule: CellRule) -> str:
     if isinstance(rule, ClassDisclosure):
         return f"It is for tables of counts that cross the dimension {rule.dimension!r}."
     return "It is for tables of sums: name the column under the key value of a table."

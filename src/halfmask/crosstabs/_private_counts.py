@@ -17,10 +17,10 @@ from halfmask.crosstabs._agreeing_counts import (
     rounding_steps,
 )
 from halfmask.crosstabs._arrays import along, covers_of, inner_places
-from halfmask.crosstabs._cells import Cells, build_equations
+from halfmask.crosstabs._cells import CellSystem, build_equations
 from halfmask.crosstabs._hierarchies import code_columns
 from halfmask.crosstabs._opening import open_cells
-from halfmask.crosstabs._pattern import Published
+from halfmask.crosstabs._pattern import PublishedCells
 from halfmask.crosstabs._tabulate import open_rows
 from halfmask.dp.ledger import PrivacyUnit, rows_of_units
 from halfmask.dp.noise import LaplaceMechanism
@@ -48,7 +48,7 @@ class PrivateCells:
     """Counts with noise, and what it costs; no true count is in it."""
 
     #: All cells of the declared codes.
-    published: Published
+    published: PublishedCells
     claim: Claim
     #: How exact they are, which doesn't depend on the data.
     sentence: str
@@ -136,7 +136,7 @@ def make_private(table: object, policy: TablesPolicy, inputs: Inputs) -> Private
 
 
 def private_counts(
-    cells: Cells,
+    cells: CellSystem,
     settings: PrivateCounts,
     unit: PrivacyUnit,
     *,
@@ -202,7 +202,7 @@ def private_counts(
     return PrivateCells(published=published, claim=claim, sentence=sentence)
 
 
-def _inner(cells: Cells, axes: Axes) -> NDArray[np.int64]:
+def _inner(cells: CellSystem, axes: Axes) -> NDArray[np.int64]:
     """Return the true counts of the finest cells of a table, as an array."""
     shape, inside, places = inner_places(cells.dimensions, cells.codes, axes)
     found = np.zeros(shape, dtype=np.int64)
@@ -214,7 +214,7 @@ def _published(
     dimensions: tuple[Dimension, ...],
     tables: Mapping[str, Axes],
     made: Sequence[NDArray[np.float64]],
-) -> Published:
+) -> PublishedCells:
     """Return all cells with the counts that are published."""
     values, codes = [], []
     for axes, counts in zip(tables.values(), made, strict=True):
@@ -231,7 +231,7 @@ def _published(
     if (value[place] != np.concatenate(values)).any():  # no message could help
         raise AssertionError("Tables disagree.")
     of_tables = np.split(place.ravel().astype(np.int64), np.cumsum([*map(len, values)])[:-1])
-    cells = Cells(
+    cells = CellSystem(
         measure=None,
         dimensions=dimensions,
         codes=every,
@@ -240,4 +240,4 @@ def _published(
         equations=build_equations(every, dimensions),
         tables=dict(zip(tables, of_tables, strict=True)),
     )
-    return Published(cells=cells, value=value, hidden=np.zeros(cells.n, dtype=bool))
+    return PublishedCells(cells=cells, value=value, hidden=np.zeros(cells.n, dtype=bool))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge
 
 #: By how much an equation or a bound may be missed, as a share of the amount that is asked for.
@@ -31,14 +31,14 @@ _LAYERS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Slack:
     """How far each cell may deviate, as everybody knows before a table is published."""
 
     below: NDArray[np.float64]
     above: NDArray[np.float64]
 
     @classmethod
-    def of(cls, cells: Cells, knowledge: Knowledge) -> Room:
+    def of(cls, cells: CellSystem, knowledge: Knowledge) -> Slack:
         """Return what some knowledge leaves around the true values."""
         return cls(
             below=np.maximum(cells.value - knowledge.lower, 0.0),
@@ -60,7 +60,7 @@ class Deviations:
     the same ones in every run.
     """
 
-    def __init__(self, equations: csr_array, room: Room, cells: NDArray[np.int64]) -> None:
+    def __init__(self, equations: csr_array, room: Slack, cells: NDArray[np.int64]) -> None:
         self.cells = cells
         self._all, self._room = equations, room
         self._rows = np.flatnonzero(np.diff(equations[:, cells].indptr))
@@ -161,7 +161,8 @@ class Deviations:
         slopes /= -slopes[cell] * np.sign(amount) or 1.0
         slopes[np.abs(slopes) < TOLERANCE] = 0.0
         sides = np.where(slopes > 0, self._room.above, self._room.below) / abs(amount)
-        weights = np.minimum(np.abs(slopes) * np.where(slopes == 0, 0.0, sides), 1.0)
+        weights: NDArray[np.float64] = np.abs(slopes) * np.where(slopes == 0, 0.0, sides)
+        weights = np.minimum(weights, 1.0)
         weights[cell] = 0.0
         weights[fixed] = 0.0
         return weights
@@ -170,7 +171,7 @@ class Deviations:
 class Programs:
     """Programs for the cells around a cell and for all: small ones serve in large systems."""
 
-    def __init__(self, equations: csr_array, room: Room, cells: NDArray[np.int64]) -> None:
+    def __init__(self, equations: csr_array, room: Slack, cells: NDArray[np.int64]) -> None:
         self._equations, self._room, self._cells = equations, room, cells
         self._by_cell = csc_array(equations)
         self._whole: Deviations | None = None
@@ -211,7 +212,7 @@ class Programs:
 class Extremes:
     """The least and greatest deviations of cells: a linear program of one column for each cell."""
 
-    def __init__(self, equations: csr_array, room: Room, cells: NDArray[np.int64]) -> None:
+    def __init__(self, equations: csr_array, room: Slack, cells: NDArray[np.int64]) -> None:
         self.cells = cells
         lower, upper = -room.below[cells], room.above[cells]
         finite = np.abs(np.concatenate([lower, upper]))

@@ -12,7 +12,7 @@ from halfmask._errors import GuaranteeNotMetError, ParameterError, PolicyError
 from halfmask._random import derived_key, key_or_fresh
 from halfmask.crosstabs._audit import audit
 from halfmask.crosstabs._earlier import apply_earlier
-from halfmask.crosstabs._pattern import Published, Sensitivity
+from halfmask.crosstabs._pattern import PublishedCells, Sensitivity
 from halfmask.crosstabs._primary import check_rules, find_sensitive
 from halfmask.crosstabs._protections import (
     CellKey,
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Audit, Knowledge
     from halfmask.crosstabs._policy import TablesPolicy
-    from halfmask.crosstabs._protections import Protection
-    from halfmask.crosstabs._rules import Rule
+    from halfmask.crosstabs._protections import CellProtection
+    from halfmask.crosstabs._rules import CellRule
     from halfmask.release import Inputs
 
 #: What a cell breaks that the policy hides.
@@ -42,8 +42,8 @@ NAMED = "named-to-hide"
 
 
 def protect_cells(
-    cells: tuple[Cells, ...], policy: TablesPolicy, inputs: Inputs
-) -> tuple[Published, ...]:
+    cells: tuple[CellSystem, ...], policy: TablesPolicy, inputs: Inputs
+) -> tuple[PublishedCells, ...]:
     """Protect the cells of each measure as the policy asks, and audit what is hidden.
 
     Counts come first: where a published count is 0, everybody knows that a sum is 0.
@@ -54,7 +54,7 @@ def protect_cells(
     check_rules([each for each in cells if _is_asked(each, policy, rules)], rules)
     if not isinstance(protection, Suppression):
         return tuple(_changed(cells, knowledge, protection, inputs))
-    done: dict[int, Published] = {}
+    done: dict[int, PublishedCells] = {}
     for at in sorted(range(len(cells)), key=lambda at: not cells[at].is_count):
         known = _with_zeros(cells[at], knowledge[at], list(done.values()))
         done[at] = _suppressed(cells[at], known, policy, protection, inputs)
@@ -80,7 +80,7 @@ def record_key_of(policy: TablesPolicy, inputs: Inputs) -> Callable[[pl.Series],
     return partial(record_keys, key=secret)
 
 
-def _is_asked(cells: Cells, policy: TablesPolicy, rules: Sequence[Rule]) -> bool:
+def _is_asked(cells: CellSystem, policy: TablesPolicy, rules: Sequence[CellRule]) -> bool:
     """Whether the policy names a table of the measure: counts of means alone may have no rule."""
     names = {each.name for each in policy.tables}.union(*(rule.tables for rule in rules))
     return policy.ready is not None or bool(names & set(cells.tables))
@@ -110,8 +110,8 @@ def check_asked(policy: TablesPolicy, inputs: Inputs) -> None:
 
 
 def _suppressed(
-    cells: Cells, known: Knowledge, policy: TablesPolicy, settings: Suppression, inputs: Inputs
-) -> Published:
+    cells: CellSystem, known: Knowledge, policy: TablesPolicy, settings: Suppression, inputs: Inputs
+) -> PublishedCells:
     """Hide sensitive cells and others, and audit the whole system."""
     what, rules = _in_words(cells), policy.made_rules()
     sensitivity = find_sensitive(cells, rules, weights=policy.weights)
@@ -119,9 +119,14 @@ def _suppressed(
     _check_contradiction(what, sensitivity, known, policy)
     filled = cells.value != 0
     _check_left(what, sensitivity.is_sensitive & filled, filled, "sensitive")
-    if not sensitivity.is_sensitive.any():
-        hidden = np.zeros(cells.n, dtype=bool)
-        return Published(cells=cells, value=cells.value, hidden=hidden, sensitivity=sensitivity)
+    if not (sensitivity.is_sensitive | known.must_hide).any():
+        return PublishedCells(
+            cells=cells,
+            value=cells.value,
+            hidden=np.zeros(cells.n, dtype=bool),
+            sensitivity=sensitivity,
+            unlinked=known.unlinked,
+        )
     inputs.progress(f"protecting {what}")
     pattern = suppress(
         cells,
@@ -142,36 +147,42 @@ def _suppressed(
             "aren't met.",
             hint="Allow more cells to be hidden, or publish tables with fewer codes.",
         )
-    hidden = pattern.hidden & ~_told(pattern.hidden, sensitivity, known, found)
-    return Published(
+    told = pattern.hidden & _told(found) & ~sensitivity.is_sensitive
+    if (told & known.must_hide).any():
+        raise GuaranteeNotMetError(
+            f"{int((told & known.must_hide).sum())} cells of {what} that an earlier release hid "
+            "could be computed from today's tables.",
+            hint="Write margin into [cells], in percent: such cells then get an interval, too.",
+        )
+    hidden = pattern.hidden & ~told  # what everybody can compute protects no other cell
+    return PublishedCells(
         cells=cells,
         value=np.where(hidden, np.nan, cells.value),
         hidden=hidden,
         sensitivity=sensitivity,
         pattern=replace(pattern, hidden=hidden),
         audit=found,
-        requirements=len(needs.cell),
         unlinked=known.unlinked,
     )
 
 
-def _told(
-    hidden: NDArray[np.bool_], sensitivity: Sensitivity, known: Knowledge, found: Audit
-) -> NDArray[np.bool_]:
-    """Return hidden cells that everybody can compute and nobody needs hidden: they protect none."""
+def _told(found: Audit) -> NDArray[np.bool_]:
+    """Return the cells that everybody can compute."""
     near = 1e-9 * np.maximum(1.0, np.abs(found.upper))
-    exact = np.isfinite(found.upper) & (found.upper - found.lower <= near)
-    return hidden & exact & ~sensitivity.is_sensitive & ~known.must_hide
+    return np.isfinite(found.upper) & (found.upper - found.lower <= near)
 
 
 def _with_named(
-    cells: Cells, sensitivity: Sensitivity, known: Knowledge, margin: float | None
+    cells: CellSystem, sensitivity: Sensitivity, known: Knowledge, margin: float | None
 ) -> Sensitivity:
     """Add cells that the policy hides by name: they need an interval, too."""
     named = known.must_hide & ~sensitivity.is_sensitive
     if margin is None or not named.any():  # without one, they were hidden by an earlier release
         return sensitivity
-    width = np.abs(cells.value) * margin / 100
+    size = np.abs(cells.value)
+    positive = size[size > 0]
+    size = np.where(size > 0, size, positive.min() if len(positive) else 1.0)  # 0 can be hidden
+    width = size * margin / 100
     width = np.maximum(width, 1.0) if cells.is_count else width
     reasons = (
         (NAMED,) if is_named else each
@@ -185,7 +196,7 @@ def _with_named(
     )
 
 
-def _with_zeros(cells: Cells, known: Knowledge, before: list[Published]) -> Knowledge:
+def _with_zeros(cells: CellSystem, known: Knowledge, before: list[PublishedCells]) -> Knowledge:
     """Take published counts of 0 into account: everybody knows that these sums are 0."""
     counts = next((each for each in before if each.cells.is_count), None)
     if counts is None or cells.is_count:
@@ -226,26 +237,26 @@ def _check_left(what: str, hidden: NDArray[np.bool_], filled: NDArray[np.bool_],
         )
 
 
-def _in_words(cells: Cells) -> str:
+def _in_words(cells: CellSystem) -> str:
     return "counts" if cells.is_count else f"sums of {cells.measure!r}"
 
 
 def _changed(
-    cells: tuple[Cells, ...],
+    cells: tuple[CellSystem, ...],
     knowledge: tuple[Knowledge, ...],
-    protection: Protection,
+    protection: CellProtection,
     inputs: Inputs,
-) -> Iterator[Published]:
+) -> Iterator[PublishedCells]:
     """Yield the cells with the values that a protection other than suppression gives them."""
     key = key_or_fresh(inputs.key)
     for each, known in zip(cells, knowledge, strict=True):
         inputs.progress(f"protecting {_in_words(each)}")
         value = _new_values(each, known, protection, derived_key(key, str(each.measure)))
-        yield Published(cells=each, value=value, hidden=np.zeros(each.n, dtype=bool))
+        yield PublishedCells(cells=each, value=value, hidden=np.zeros(each.n, dtype=bool))
 
 
 def _new_values(
-    cells: Cells, known: Knowledge, protection: Protection, key: bytes
+    cells: CellSystem, known: Knowledge, protection: CellProtection, key: bytes
 ) -> NDArray[np.float64]:
     if isinstance(protection, TableRounding):
         from halfmask.crosstabs._round import round_cells  # noqa: PLC0415 # loads HiGHS

@@ -11,7 +11,7 @@ from halfmask._validation import check_fields
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Protection:
+class CellProtection:
     """A way to protect the cells of a table."""
 
     method: ClassVar[str]
@@ -21,7 +21,7 @@ class Protection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Suppression(Protection):
+class Suppression(CellProtection):
     """Hide sensitive cells, and others until nobody can compute them from what is left."""
 
     method: ClassVar[str] = "suppression"
@@ -55,7 +55,7 @@ class Suppression(Protection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TableRounding(Protection):
+class TableRounding(CellProtection):
     """Round every cell to a multiple of a base."""
 
     method: ClassVar[str] = "rounding"
@@ -74,7 +74,7 @@ class TableRounding(Protection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SmallCounts(Protection):
+class SmallCounts(CellProtection):
     """Round small inner counts to 0 or a base, so that no count between is left; sums hold.
 
     Source: Ø. Langsrud and J. Heldal, "An algorithm for small count rounding of tabular data",
@@ -88,7 +88,7 @@ class SmallCounts(Protection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellKey(Protection):
+class CellKey(CellProtection):
     """Add to each count a number that a key and the people in it determine; sums don't hold.
 
     The same people have the same count in every table that is made under one vault.
@@ -112,7 +112,7 @@ class CellKey(Protection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrivateCounts(Protection):
+class PrivateCounts(CellProtection):
     """Counts under differential privacy; noise is added to inner cells, and sums hold."""
 
     method: ClassVar[str] = "differential-privacy"

@@ -3,28 +3,29 @@
 A file, a folder of files, a list of files, a mapping of names to frames, or one frame: each is a
 table, and those of one policy are linked. Codes of totals are known by the dimensions of the
 policy: a column without a declared tree is a flat list with the code of its total. Totals that a
-table lacks are added as sums of their parts; `Cells.added` counts them. A cell that a table lacks
-is 0.
+table lacks are added as sums of their parts; `CellSystem.added` counts them. A cell that a table
+lacks is 0.
 
 Sums must hold within the rounding of the numbers: half a unit of the last decimal that is written,
-for each cell of the sum. `Cells.rounding` keeps it. Whole counts must add up exactly.
+for each cell of the sum. `CellSystem.rounding` keeps it. Whole counts must add up exactly.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import polars as pl
 
-from halfmask._errors import ColumnWarning, DataError, PolicyError, SchemaError
+from halfmask._errors import ColumnWarning, DataError, SchemaError
 from halfmask._progress import Progress, silent
-from halfmask.crosstabs._cells import LARGEST, Cells, Contributors, build_equations, row_keys
+from halfmask.crosstabs._cells import LARGEST, CellSystem, Contributors, build_equations
 from halfmask.crosstabs._hierarchies import build_dimensions, columns_of
+from halfmask.crosstabs._policy import DimensionSection
 from halfmask.crosstabs._tabulate import cells_of_tables, check_size, grid_codes
 from halfmask.data import ReadOptions, Source, leaf_text, open_table
 from halfmask.data.io.formats import TEXT_FORMATS
@@ -38,63 +39,47 @@ if TYPE_CHECKING:
 
 #: Decimals of numbers that are looked for; numbers with more aren't rounded.
 _MOST_DECIMALS: Final = 9
+_SIZES: Final = pl.List(pl.Float64)
 #: Of the sum of sizes: what floating-point sums may differ by.
 _NEAR: Final = 1e-12
 
 
 @dataclass(slots=True, kw_only=True)
 class _Table:
-    """One ready table: ``rows`` is the number of each cell's row in its file, 0 for added ones."""
+    """One ready table, with the path of codes of each row in each of its dimensions.
+
+    ``cells`` has the columns value, count (NaN if unknown), largest (a list), and row: the number
+    of the cell's row in its file, 0 for totals that were added. Placed cells have a column for each
+    dimension of all tables, too, of its number and with positions of codes, and ``none``: a key
+    that tables without dimensions have as well.
+    """
 
     name: str
-    names: tuple[str, ...]
-    texts: list[list[tuple[str, ...]]]
-    codes: NDArray[np.int32]
-    value: NDArray[np.float64]
-    count: NDArray[np.float64]
-    largest: NDArray[np.float64]
-    rows: NDArray[np.int64]
+    paths: Mapping[str, Sequence[tuple[str, ...]]]
+    cells: pl.DataFrame
 
 
 def read_ready(
-    tables: object, policy: TablesPolicy, *, progress: Progress = silent
-) -> tuple[Cells, ...]:
+    tables: object, policy: TablesPolicy, section: ReadySection, *, progress: Progress = silent
+) -> tuple[CellSystem, ...]:
     """Return the cells of ready tables as one system; see the module."""
-    section = policy.ready
-    if section is None:
-        raise PolicyError("A ready table needs [ready] in the policy.", hint="Name its columns.")
     progress("reading ready tables")
-    declared = {each.name: each for each in policy.tables}
-    found = [
-        _read(
-            name,
-            where,
-            policy,
-            section,
-            declared[name].dimensions if name in declared else None,
-        )
-        for name, where in _named(tables, policy).items()
-    ]
-    paths: dict[str, list[tuple[str, ...]]] = {}
+    found = [_read(name, where, policy, section) for name, where in _named(tables, policy).items()]
+    paths: dict[str, dict[tuple[str, ...], None]] = {}
     for table in found:
-        for name, texts in zip(table.names, table.texts, strict=True):
-            paths.setdefault(name, []).extend(texts)
-    unique = {name: list(dict.fromkeys(texts)) for name, texts in paths.items()}
+        for name, texts in table.paths.items():
+            paths.setdefault(name, {}).update(dict.fromkeys(texts))
+    unique = {name: list(texts) for name, texts in paths.items()}
     dimensions = tuple(build_dimensions(policy, unique, order={}, totals_too=True).values())
-    check_size(
-        {table.name: table.names for table in found},
-        dimensions,
-        zeros=policy.zeros,
-        progress=progress,
-    )
+    crossed = {table.name: tuple(table.paths) for table in found}
+    check_size(crossed, dimensions, zeros=policy.zeros, progress=progress)
     is_count = section.count in (None, section.value) and not section.largest
-    decimals = _decimals(np.concatenate([each.value for each in found]))
+    decimals = _decimals(np.concatenate([each.cells["value"] for each in found]))
     rounding = 0.0 if decimals is None or (is_count and not decimals) else 0.5 * 10.0**-decimals
     for table in found:
-        _place(table, dimensions)
-        _add_totals(table, dimensions)
+        table.cells = _with_totals(_placed(table, dimensions), table, dimensions)
         _check_sums(table, dimensions, rounding)
-    return (_linked(found, policy, dimensions, rounding, is_count=is_count),)
+    return (_linked(found, policy, section, dimensions, rounding, is_count=is_count),)
 
 
 def _named(tables: object, policy: TablesPolicy) -> dict[str, object]:
@@ -139,64 +124,43 @@ def _files(folder: Path, policy: TablesPolicy) -> list[Path]:
     ]
 
 
-def _read(
-    name: str,
-    where: object,
-    policy: TablesPolicy,
-    section: ReadySection,
-    dimensions: Sequence[str] | None,
-) -> _Table:
+def _read(name: str, where: object, policy: TablesPolicy, section: ReadySection) -> _Table:
     """Read one table."""
     with warnings.catch_warnings():  # it is opened again when the columns of codes are known
         warnings.simplefilter("ignore", ColumnWarning)
         source = open_table(where, called=f"The table {name!r}")
-    names = _dimensions_of(name, source, policy, section, dimensions)
+    names = _dimensions_of(name, source, policy, section)
     columns = [column for each in names for column in columns_of(policy, each)]
     if not isinstance(where, Source):
         texts = dict.fromkeys(columns, "string") if source.format in TEXT_FORMATS else {}
         source = open_table(where, options=ReadOptions(dtypes=texts))
-    counted = [each for each in (section.count,) if each is not None]
-    frame = source.read(
-        columns=list(dict.fromkeys([*columns, section.value, *counted, *section.largest]))
-    )
-    negative = any(each.negative for each in policy.tables if each.name == name)
-    n = frame.height
-    largest = np.full((n, LARGEST), np.nan)
-    for at, column in enumerate(section.largest[:LARGEST]):
-        largest[:, at] = _numbers(frame[column], name, negative=negative)
-    sections = policy.dimensions
+    counted = [] if section.count is None else [section.count]
+    read = dict.fromkeys([section.value, *counted, *section.largest])
+    frame = source.read(columns=list(dict.fromkeys([*columns, *read])))
+    may_be = any(each.negative for each in policy.tables if each.name == name)
+    numbers = {
+        each: _numbers(frame[each], name, negative=may_be and each not in counted) for each in read
+    }
+    cells = pl.DataFrame({"value": numbers[section.value], "row": range(1, frame.height + 1)})
+    largest = [numbers[each] for each in section.largest[:LARGEST]]
     return _Table(
         name=name,
-        names=tuple(names),
-        texts=[
-            _paths(
-                frame.select(columns_of(policy, each)),
-                name,
-                total=sections[each].total if each in sections else "Total",
-                missing=sections[each].missing if each in sections else None,
-            )
-            for each in names
-        ],
-        codes=np.empty((n, 0), dtype=np.int32),
-        value=_numbers(frame[section.value], name, negative=negative),
-        count=_numbers(frame[section.count], name, negative=False)
-        if section.count
-        else np.full(n, np.nan),
-        largest=largest,
-        rows=np.arange(1, n + 1),
+        paths={each: _paths(frame, name, policy, each) for each in names},
+        cells=cells.with_columns(
+            none=0,
+            count=numbers[section.count] if section.count else np.nan,
+            largest=pl.concat_list(largest) if largest else pl.lit([], _SIZES),
+        ),
     )
 
 
 def _dimensions_of(
-    name: str,
-    source: Source,
-    policy: TablesPolicy,
-    section: ReadySection,
-    declared: Sequence[str] | None,
+    name: str, source: Source, policy: TablesPolicy, section: ReadySection
 ) -> Sequence[str]:
     """Return the dimensions of a table: those of the policy, or its columns but for numbers."""
-    if declared is not None:
-        return declared
+    for each in policy.tables:
+        if each.name == name:
+            return each.dimensions
     numbers = {section.value, section.count, *section.largest}
     of_levels = {each: key for key, one in policy.dimensions.items() for each in one.levels}
     names = dict.fromkeys(
@@ -212,29 +176,29 @@ def _dimensions_of(
 
 
 def _paths(
-    frame: pl.DataFrame, table: str, *, total: str, missing: str | None
+    frame: pl.DataFrame, table: str, policy: TablesPolicy, name: str
 ) -> list[tuple[str, ...]]:
     """Return each row's path of codes; a total of columns of levels has no codes below it."""
+    section = policy.dimensions.get(name) or DimensionSection()
     columns = [
         leaf_text(each.cast(pl.String) if each.dtype in (pl.Categorical, pl.Enum) else each)
-        for each in frame
+        for each in frame.select(columns_of(policy, name))
     ]
     if len(columns) == 1:
-        only = columns[0] if missing is None else columns[0].fill_null(missing)
+        only = columns[0] if section.missing is None else columns[0].fill_null(section.missing)
         if only.null_count():
             raise DataError(
                 f"Column {only.name!r} of table {table!r} has {only.null_count():,} missing cells.",
                 hint="Write the code of the total, or name a code by missing in the policy.",
             )
         return [(code,) for code in only]
-    paths = []
-    for row in zip(*columns, strict=True):
-        codes = [code for code in row if code is not None and code != total]
-        paths.append(tuple(codes) or (total,))
-    return paths
+    return [
+        tuple(code for code in row if code not in (None, section.total)) or (section.total,)
+        for row in zip(*columns, strict=True)
+    ]
 
 
-def _numbers(series: pl.Series, table: str, *, negative: bool) -> NDArray[np.float64]:
+def _numbers(series: pl.Series, table: str, *, negative: bool) -> pl.Series:
     """Return a column of numbers, or raise with the number of cells that are none."""
     if not series.dtype.is_numeric():
         raise SchemaError(
@@ -256,7 +220,7 @@ def _numbers(series: pl.Series, table: str, *, negative: bool) -> NDArray[np.flo
             raise DataError(
                 f"Column {series.name!r} of table {table!r} has {n:,} {what}.", hint=hint
             )
-    return found.to_numpy()
+    return found
 
 
 def _decimals(values: NDArray[np.float64]) -> int | None:
@@ -267,87 +231,74 @@ def _decimals(values: NDArray[np.float64]) -> int | None:
     return None
 
 
-def _place(table: _Table, dimensions: Sequence[Dimension]) -> None:
-    """Give each row the positions of its codes, and raise where a cell stands twice."""
-    known = {each.name: each for each in dimensions}
-    codes = np.tile(_totals(dimensions), (len(table.value), 1))
-    for name, texts in zip(table.names, table.texts, strict=True):
-        position = known[name].position
-        codes[:, dimensions.index(known[name])] = [position[path[-1]] for path in texts]
-    table.codes = codes
-    keys = row_keys(codes, _sizes(dimensions))
-    order = np.argsort(keys, kind="stable")
-    twice = np.flatnonzero(np.diff(keys[order]) == 0)
+def _keys(dimensions: Sequence[Dimension]) -> list[str]:
+    """Return the columns that tell cells apart."""
+    return ["none", *(str(at) for at in range(len(dimensions)))]
+
+
+def _placed(table: _Table, dimensions: Sequence[Dimension]) -> pl.DataFrame:
+    """Return cells with the positions of their codes, and raise where one stands twice."""
+    codes = {}
+    for at, each in enumerate(dimensions):
+        texts = table.paths.get(each.name, [(each.total,)] * table.cells.height)
+        codes[str(at)] = pl.Series([each.position[path[-1]] for path in texts], dtype=pl.Int32)
+    cells = table.cells.with_columns(**codes)
+    rows = cells.group_by(_keys(dimensions), maintain_order=True).agg("row")["row"]
+    twice = rows.filter(rows.list.len() > 1)
     if len(twice):
-        first, second = table.rows[order[twice[0]]], table.rows[order[twice[0] + 1]]
+        first, second = twice[0][:2]
         raise DataError(
-            f"Table {table.name!r} has {len(twice):,} cells twice; one stands in its rows {first} "
-            f"and {second}.",
+            f"Table {table.name!r} has {cells.height - len(rows):,} cells twice; one stands in its "
+            f"rows {first} and {second}.",
             hint="Each combination of codes needs one row. A column that tells these rows apart "
             "must be a dimension.",
         )
+    return cells
 
 
-def _totals(dimensions: Sequence[Dimension]) -> NDArray[np.int32]:
-    return np.array([each.position[each.total] for each in dimensions], dtype=np.int32)
-
-
-def _sizes(dimensions: Sequence[Dimension]) -> list[int]:
-    return [len(each.codes) for each in dimensions]
-
-
-def _add_totals(table: _Table, dimensions: Sequence[Dimension]) -> None:
-    """Add the totals that a table lacks, from the bottom up."""
-    sizes = _sizes(dimensions)
+def _with_totals(
+    cells: pl.DataFrame, table: _Table, dimensions: Sequence[Dimension]
+) -> pl.DataFrame:
+    """Return cells with the totals that a table lacks, added from the bottom up."""
+    keys = _keys(dimensions)
+    n_sizes = cells.select(pl.col("largest").list.len().max()).item() or 0
+    by_size = pl.element().sort_by(pl.element().abs(), descending=True)
+    sizes = pl.col("largest").list.eval(by_size.head(n_sizes))  # so many are known of a sum, too
     for at, dimension in enumerate(dimensions):
-        if dimension.name not in table.names:
+        if dimension.name not in table.paths:
             continue
         for each in sorted(dimension.sums, key=lambda one: len(dimension.covers[one.total])):
-            total = dimension.position[each.total]
-            is_part = np.isin(table.codes[:, at], [dimension.position[part] for part in each.parts])
-            parts = np.flatnonzero(is_part)
-            moved = table.codes[parts]
-            moved[:, at] = total
-            both = np.concatenate([table.codes[table.codes[:, at] == total], moved])
-            keys = row_keys(both, sizes)
-            there, wanted = keys[: len(both) - len(moved)], keys[len(both) - len(moved) :]
-            lacking = ~np.isin(wanted, there)
-            if lacking.any():
-                _append(table, moved[lacking], parts[lacking], wanted[lacking])
+            parts = [dimension.position[part] for part in each.parts]
+            total = pl.lit(dimension.position[each.total], dtype=pl.Int32).alias(str(at))
+            moved = cells.filter(pl.col(str(at)).is_in(parts)).with_columns(total)
+            lacking = moved.join(cells, on=keys, how="anti", maintain_order="left")
+            added = lacking.group_by(keys, maintain_order=True).agg(
+                pl.col("value", "count").sum(),
+                pl.col("largest").explode(),
+                row=pl.lit(0, dtype=pl.Int64),
+            )
+            cells = pl.concat([cells, added.with_columns(sizes).select(cells.columns)])
+    return cells
 
 
-def _append(
-    table: _Table, codes: NDArray[np.int32], parts: NDArray[np.int64], keys: NDArray[np.int64]
-) -> None:
-    """Add cells that are sums of others; parts of one cell have the same key."""
-    _, first, into = np.unique(keys, return_index=True, return_inverse=True)
-    n = len(first)
-    largest = np.full((n, LARGEST), np.nan)
-    order = np.argsort(into, kind="stable")
-    for cell, of in enumerate(np.split(parts[order], np.cumsum(np.bincount(into))[:-1])):
-        sizes = table.largest[of]
-        known = int((~np.isnan(sizes)).all(axis=0).sum())  # so many are the largest of the sum, too
-        ordered = sorted(sizes[~np.isnan(sizes)], key=abs, reverse=True)
-        largest[cell, :known] = ordered[:known]
-    table.codes = np.concatenate([table.codes, codes[first]])
-    table.value = np.append(table.value, np.bincount(into, table.value[parts]))
-    table.count = np.append(table.count, np.bincount(into, table.count[parts]))
-    table.largest = np.concatenate([table.largest, largest])
-    table.rows = np.append(table.rows, np.zeros(n, dtype=np.int64))
+def _codes(cells: pl.DataFrame, dimensions: Sequence[Dimension]) -> NDArray[np.int32]:
+    """Return the positions of the codes of cells, one row for each."""
+    codes = cells.select(_keys(dimensions)[1:]).to_numpy()
+    return codes.astype(np.int32).reshape(cells.height, len(dimensions))
 
 
 def _check_sums(table: _Table, dimensions: Sequence[Dimension], rounding: float) -> None:
     """Raise where a total isn't the sum of its parts."""
-    equations = build_equations(table.codes, dimensions)
-    wrong, share = _wrong_sums(equations, table.value, rounding)
+    codes = _codes(table.cells, dimensions)
+    equations = build_equations(codes, dimensions)
+    wrong, share = _wrong_sums(equations, table.cells["value"].to_numpy(), rounding)
     if not len(wrong):
         return
     worst = int(wrong[np.argmax(share[wrong])])
-    columns = equations.indices[equations.indptr[worst] : equations.indptr[worst + 1]]
-    signs = equations.data[equations.indptr[worst] : equations.indptr[worst + 1]]
-    total, parts = columns[signs < 0][0], columns[signs > 0]
-    along = int(np.flatnonzero(table.codes[parts[0]] != table.codes[total])[0])
-    row = table.rows[total]
+    equation = equations[[worst]]
+    total, parts = equation.indices[equation.data < 0][0], equation.indices[equation.data > 0]
+    along = int(np.flatnonzero(codes[parts[0]] != codes[total])[0])
+    row = table.cells["row"][int(total)]
     where = f"the total in row {row}" if row else "a total that the table lacks"
     raise DataError(
         f"Table {table.name!r} isn't additive: {len(wrong):,} of {equations.shape[0]:,} sums don't "
@@ -366,10 +317,7 @@ def _wrong_sums(
     sizes = abs(equations) @ np.abs(value)
     terms = np.diff(equations.indptr)
     wrong = off > rounding * terms * (1 + 1e-6) + _NEAR * sizes
-    totals = np.zeros(len(off))
-    rows = np.repeat(np.arange(len(off)), terms)
-    is_total = equations.data < 0
-    totals[rows[is_total]] = np.abs(value[equations.indices[is_total]])
+    totals = abs(equations.minimum(0)) @ np.abs(value)
     share = off / np.maximum(totals, np.maximum(sizes - totals, 1e-300))
     return np.flatnonzero(wrong), share
 
@@ -377,118 +325,80 @@ def _wrong_sums(
 def _linked(
     tables: Sequence[_Table],
     policy: TablesPolicy,
+    section: ReadySection,
     dimensions: tuple[Dimension, ...],
     rounding: float,
     *,
     is_count: bool,
-) -> Cells:
-    """Return the cells of all tables, each once."""
-    whole = _Shared.of(tables)
-    _, first, into = np.unique(
-        row_keys(whole.codes, _sizes(dimensions)), return_index=True, return_inverse=True
-    )
-    whole.check((first, into), rounding, [each.name for each in tables])
-    crossed = {each.name: _crossed(each, dimensions) for each in tables}
-    found = whole.take(first)
+) -> CellSystem:
+    """Return the cells of all tables, each once, in the order of their codes."""
+    keys = _keys(dimensions)
+    whole = pl.concat([each.cells.with_columns(table=pl.lit(each.name)) for each in tables])
+    whole = whole.sort(pl.col("row") == 0, maintain_order=True)
+    found = whole.unique(keys, keep="first", maintain_order=True)
+    _check_agreement(whole.join(found, on=keys, how="left", suffix="-first"), rounding)
+    names = [each.name for each in dimensions]
+    crossed = {each.name: tuple(names.index(name) for name in each.paths) for each in tables}
+    added = found.filter(pl.col("row") == 0).height
     if policy.zeros == "suppressible":
-        found = found.with_zeros(
-            np.concatenate([grid_codes(one, dimensions) for one in crossed.values()]), dimensions
-        )
-    count = found.value if is_count else found.count
+        grids = [_zeros(grid_codes(each, dimensions)) for each in crossed.values()]
+        found = pl.concat([found, *grids], how="diagonal")
+        found = found.unique(keys, keep="first", maintain_order=True)
+    found = found.sort(keys)
+    codes, value = _codes(found, dimensions), found["value"].to_numpy()
+    count = value if is_count else found["count"].to_numpy()
+    sizes = found["largest"].list
+    largest = [sizes.get(at, null_on_oob=True).fill_null(np.nan) for at in range(LARGEST)]
     signed = any(each.negative for each in policy.tables)
-    known = is_count or bool(policy.ready and (policy.ready.count or policy.ready.largest))
-    return Cells(
-        measure=None if is_count or policy.ready is None else policy.ready.value,
+    return CellSystem(
+        measure=None if is_count else section.value,
         dimensions=dimensions,
-        codes=found.codes,
-        value=found.value,
+        codes=codes,
+        value=value,
         contributors=Contributors(
             rows=np.where(np.isnan(count), -1, np.round(count)).astype(np.int64),
             count=count,
-            largest=found.largest,
-            owners=np.full(found.largest.shape, -1, dtype=np.int64),
-            absolute=np.full(len(count), np.nan) if signed else found.value,
+            largest=np.column_stack(largest),
+            owners=np.full((len(value), LARGEST), -1, dtype=np.int64),
+            absolute=np.full(len(value), np.nan) if signed else value,
         )
-        if known
+        if is_count or section.count or section.largest
         else None,
-        equations=build_equations(found.codes, dimensions),
-        tables=cells_of_tables(crossed, found.codes, dimensions),
-        added=int((whole.rows[first] == 0).sum()),
+        equations=build_equations(codes, dimensions),
+        tables=cells_of_tables(crossed, codes, dimensions),
+        added=added,
         rounding=rounding,
     )
 
 
-def _crossed(table: _Table, dimensions: Sequence[Dimension]) -> tuple[int, ...]:
-    names = [each.name for each in dimensions]
-    return tuple(names.index(name) for name in table.names)
+def _zeros(codes: NDArray[np.int32]) -> pl.DataFrame:
+    """Return cells that nobody is in."""
+    cells = pl.DataFrame({str(at): codes[:, at] for at in range(codes.shape[1])})
+    nobody = pl.lit([0.0] * LARGEST, _SIZES)
+    return cells.with_columns(none=0, value=0.0, count=0.0, largest=nobody)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shared:
-    """Cells of several tables; those that stand in a file come before those that were added."""
-
-    codes: NDArray[np.int32]
-    value: NDArray[np.float64]
-    count: NDArray[np.float64]
-    largest: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    table: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, tables: Sequence[_Table]) -> _Shared:
-        """Return the cells of all tables, one after the other."""
-        whole = cls(
-            codes=np.concatenate([each.codes for each in tables]),
-            value=np.concatenate([each.value for each in tables]),
-            count=np.concatenate([each.count for each in tables]),
-            largest=np.concatenate([each.largest for each in tables]),
-            rows=np.concatenate([each.rows for each in tables]),
-            table=np.repeat(np.arange(len(tables)), [len(each.value) for each in tables]),
+def _check_agreement(cells: pl.DataFrame, rounding: float) -> None:
+    """Raise where two tables disagree on a cell that both have: each stands beside the first."""
+    read = (pl.col("row") > 0) & (pl.col("row-first") > 0)
+    for name, near, compared in (
+        ("value", 2 * rounding, pl.lit(value=True)),
+        ("count", 0.0, read),
+        ("largest", 2 * rounding, read),
+    ):
+        own, other = pl.col(name), pl.col(f"{name}-first")
+        if name == "largest":
+            own, other = own.list.first(), other.list.first()
+        size, off = pl.max_horizontal(own.abs(), other.abs()), (own - other).abs().fill_nan(None)
+        wrong = cells.with_columns(share=off / size).filter(
+            compared & (off > near * (1 + 1e-6) + 1e-9 * size)
         )
-        return whole.take(np.argsort(whole.rows == 0, kind="stable"))
-
-    def take(self, cells: NDArray[np.int64]) -> _Shared:
-        """Return some of the cells."""
-        return _Shared(**{each.name: getattr(self, each.name)[cells] for each in fields(self)})
-
-    def check(
-        self,
-        cells: tuple[NDArray[np.int64], NDArray[np.int64]],
-        rounding: float,
-        names: Sequence[str],
-    ) -> None:
-        """Raise where two tables disagree on a cell that both have."""
-        first = cells[0][cells[1]]
-        read = (self.rows > 0) & (self.rows[first] > 0)
-        for numbers, near, compared in (
-            (self.value, 2 * rounding, np.ones(len(read), dtype=bool)),
-            (self.count, 0.0, read),
-            (self.largest[:, 0], 2 * rounding, read),
-        ):
-            own, other = numbers, numbers[first]
-            off = np.where(compared & ~np.isnan(own) & ~np.isnan(other), np.abs(own - other), 0.0)
-            sizes = np.maximum(np.abs(own), np.abs(other))
-            wrong = np.flatnonzero(off > near * (1 + 1e-6) + 1e-9 * sizes)
-            if len(wrong):
-                worst = wrong[np.argmax(off[wrong] / sizes[wrong])]
-                one, two = (names[self.table[each]] for each in (first[worst], worst))
-                raise DataError(
-                    f"Tables {one!r} (row {self.rows[first[worst]]}) and {two!r} (row "
-                    f"{self.rows[worst]}) disagree by {off[worst] / sizes[worst]:.2%} on a cell "
-                    f"that both have; so do {len(wrong):,} cells. Row 0 is a total that was added.",
-                    hint="Linked tables must be made of the same data.",
-                )
-
-    def with_zeros(self, codes: NDArray[np.int32], dimensions: Sequence[Dimension]) -> _Shared:
-        """Return these cells and those of further codes, which nobody is in, sorted."""
-        n = len(codes)
-        both = _Shared(
-            codes=np.concatenate([self.codes, codes]),
-            value=np.append(self.value, np.zeros(n)),
-            count=np.append(self.count, np.zeros(n)),
-            largest=np.concatenate([self.largest, np.zeros((n, LARGEST))]),
-            rows=np.append(self.rows, np.zeros(n, dtype=np.int64)),
-            table=np.append(self.table, np.zeros(n, dtype=np.int64)),
-        )
-        keys = row_keys(both.codes, _sizes(dimensions))
-        return both.take(np.unique(keys, return_index=True)[1])
+        if wrong.height:
+            worst = wrong.row(wrong["share"].arg_max() or 0, named=True)
+            raise DataError(
+                f"Tables {worst['table-first']!r} (row {worst['row-first']}) and "
+                f"{worst['table']!r} (row {worst['row']}) disagree by {worst['share']:.2%} on a "
+                f"cell that both have; so do {wrong.height:,} cells. Row 0 is a total that was "
+                "added.",
+                hint="Linked tables must be made of the same data.",
+            )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._pattern import Published
+    from halfmask.crosstabs._pattern import PublishedCells
     from halfmask.crosstabs._policy import TablesPolicy
 
 PUBLISHED: Final = "published"
@@ -37,7 +37,7 @@ class ReleasedTable:
     negative: bool
     derived: tuple[str, ...]
     #: The protected cells of its measure.
-    published: Published
+    published: PublishedCells
     #: The table with the counts that means are made of.
     counts: ReleasedTable | None = None
 
@@ -132,7 +132,7 @@ def shortest(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def released_tables(
-    published: Sequence[Published], policy: TablesPolicy
+    published: Sequence[PublishedCells], policy: TablesPolicy
 ) -> tuple[ReleasedTable, ...]:
     """Return every table of the policy, or each ready table, in its order."""
     of_table = {name: each for each in published for name in each.cells.tables}
@@ -143,7 +143,7 @@ def released_tables(
         each = of_table[name]
         made[name] = ReleasedTable(
             name=name,
-            dimensions=_dimensions_of(each, name) if section is None else section.dimensions,
+            dimensions=each.cells.crossed(name) if section is None else section.dimensions,
             negative=section is not None and section.negative,
             derived=() if section is None else section.derived,
             published=each,
@@ -159,15 +159,4 @@ def released_tables(
             counts=counted[frozenset(it.dimensions)] if "mean" in it.derived else None,
         )
         for it in made.values()
-    )
-
-
-def _dimensions_of(published: Published, name: str) -> tuple[str, ...]:
-    """Return the dimensions of a ready table: those in which it has more than the total."""
-    cells = published.cells
-    codes = cells.codes[cells.tables[name]]
-    return tuple(
-        each.name
-        for at, each in enumerate(cells.dimensions)
-        if (codes[:, at] != each.position[each.total]).any()
     )

@@ -20,8 +20,8 @@ from halfmask.release.page import ChapterBlock, StyledCell, percent
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from halfmask.crosstabs._pattern import Published
-    from halfmask.crosstabs._protections import Protection
+    from halfmask.crosstabs._pattern import PublishedCells
+    from halfmask.crosstabs._protections import CellProtection
     from halfmask.crosstabs._released import ReleasedTable
     from halfmask.release.page import AnyBlock
 
@@ -41,7 +41,7 @@ _OWNER: Final = (
 
 
 def page_blocks(
-    tables: Sequence[ReleasedTable], protection: Protection, noise: Sequence[str] = ()
+    tables: Sequence[ReleasedTable], protection: CellProtection, noise: Sequence[str] = ()
 ) -> Iterator[AnyBlock]:
     """Yield what the released page shows: each table, and how many of its cells are hidden."""
     yield TextBlock("How cells are protected", [*_how(tables, protection), *noise])
@@ -64,7 +64,7 @@ def page_blocks(
         yield _shown(table)
 
 
-def _how(tables: Sequence[ReleasedTable], protection: Protection) -> Iterator[str]:
+def _how(tables: Sequence[ReleasedTable], protection: CellProtection) -> Iterator[str]:
     if not isinstance(protection, Suppression):
         words = {name: getattr(protection, name) for name in protection.__dataclass_fields__}
         said = ", ".join(f"{name} = {value}" for name, value in words.items())
@@ -163,18 +163,33 @@ def _outwards(end: float, sign: int) -> float:
     )
 
 
-def owner_page(tables: Sequence[ReleasedTable], protection: Protection) -> str:
+def owner_page(tables: Sequence[ReleasedTable], protection: CellProtection) -> str:
     """Return the page that stays with the owner: which cells are sensitive, why, and the cost."""
     blocks: list[AnyBlock] = [TextBlock("", [_OWNER], "bad")]
     for each in dict.fromkeys(id(table.published) for table in tables):
         published = next(table.published for table in tables if id(table.published) == each)
         what = "Counts" if published.cells.is_count else f"Sums of {published.cells.measure}"
         own = _suppressed if isinstance(protection, Suppression) else _changed
-        blocks.append(ChapterBlock(what, list(own(published))))
+        notes = [TextBlock("", said)] if (said := list(_notes(published))) else []
+        blocks.append(ChapterBlock(what, [*own(published), *notes]))
     return html_page("Owner's page of tables", blocks)
 
 
-def _suppressed(published: Published) -> Iterator[AnyBlock]:
+def _notes(published: PublishedCells) -> Iterator[str]:
+    """Yield what was done with cells that aren't as they were published, or read, before."""
+    if published.unlinked:
+        yield (
+            f"Cells that an earlier release published with another value: {published.unlinked:,}; "
+            "they are taken for other cells and aren't linked with it."
+        )
+    if published.cells.added:
+        yield (
+            f"Totals that the ready tables lack: {published.cells.added:,}; they were added as "
+            "sums of their parts and are protected and released, too."
+        )
+
+
+def _suppressed(published: PublishedCells) -> Iterator[AnyBlock]:
     sensitivity, pattern, cells = published.sensitivity, published.pattern, published.cells
     if sensitivity is None or pattern is None:
         yield TextBlock("", ["No cell is sensitive, so all are published."])
@@ -194,13 +209,11 @@ def _suppressed(published: Published) -> Iterator[AnyBlock]:
         rows.append(("proven", f"another pattern saves at most {percent(pattern.gap)} of the cost"))
     if pattern.stopped:
         rows.append(("stopped", "before its end; all requirements are met"))
-    if published.unlinked:
-        rows.append(("published before with another value", f"{published.unlinked:,} cells"))
     yield TableBlock("", (), rows)
     yield from _listed(published)
 
 
-def _listed(published: Published) -> Iterator[AnyBlock]:
+def _listed(published: PublishedCells) -> Iterator[AnyBlock]:
     """Yield the hidden cells: sensitive ones first, in the order of the cells."""
     sensitivity, found, cells = published.sensitivity, published.audit, published.cells
     if sensitivity is None or found is None:
@@ -229,7 +242,7 @@ def _listed(published: Published) -> Iterator[AnyBlock]:
     )
 
 
-def _needed(published: Published, cell: int) -> str:
+def _needed(published: PublishedCells, cell: int) -> str:
     sensitivity, value = published.sensitivity, float(published.cells.value[cell])
     if sensitivity is None:
         return ""
@@ -238,7 +251,7 @@ def _needed(published: Published, cell: int) -> str:
     )
 
 
-def _changed(published: Published) -> Iterator[AnyBlock]:
+def _changed(published: PublishedCells) -> Iterator[AnyBlock]:
     """Yield how far published values are from the true ones."""
     change = crosstab_change(published)
     rows = [

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._cells import Cells, Contributors
+    from halfmask.crosstabs._cells import CellSystem, Contributors
     from halfmask.crosstabs._pattern import Sensitivity
-    from halfmask.crosstabs._rules import Rule
+    from halfmask.crosstabs._rules import CellRule
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
@@ -49,7 +49,7 @@ _CLOSE: Final = 1e-6
 
 
 def state_requirements(
-    cells: Cells, sensitivity: Sensitivity, hidden: Bools, *, singletons: str
+    cells: CellSystem, sensitivity: Sensitivity, hidden: Bools, *, singletons: str
 ) -> Requirements:
     """State the interval that each sensitive hidden cell needs: for all, and for lone owners.
 
@@ -80,7 +80,7 @@ def state_requirements(
     )
 
 
-def _known_by_owners(cells: Cells, hidden: Bools) -> list[Ints]:
+def _known_by_owners(cells: CellSystem, hidden: Bools) -> list[Ints]:
     """Return for each owner who is alone in hidden cells these cells.
 
     Where owners aren't known, each cell has one of its own, but parts of a total with one
@@ -118,7 +118,7 @@ def _places(numbers: Ints) -> dict[int, Ints]:
 
 
 def _linked_pairs(
-    cells: Cells, hidden: Bools, known: list[Ints], wanted: Ints, *, exact: bool
+    cells: CellSystem, hidden: Bools, known: list[Ints], wanted: Ints, *, exact: bool
 ) -> Pairs:
     """Return owners, by position, with cells of which they may learn from what they know.
 
@@ -176,7 +176,7 @@ def _spread(known: list[Ints], owner: Ints) -> Pairs:
     return pair, np.concatenate(known)[starts[owner[pair]] + within]
 
 
-def _is_inside(cells: Cells, inner: Ints, outer: Ints) -> Bools:
+def _is_inside(cells: CellSystem, inner: Ints, outer: Ints) -> Bools:
     """Return whether all who are in a cell are in another one, by their codes."""
     inside = np.ones(len(inner), dtype=np.bool_)
     for at, dimension in enumerate(cells.dimensions):
@@ -254,12 +254,13 @@ def _combined(unit: NDArray[np.float64], base: NDArray[np.float64]) -> Bools:
 
 
 def sensitive_sums(
-    cells: Cells, rules: Sequence[Rule], hidden: Bools, *, weights: str | None
+    cells: CellSystem, rules: Sequence[CellRule], hidden: Bools, *, weights: str | None
 ) -> list[Ints]:
     """Return the hidden parts of each published total that break a rule as if they were one cell.
 
     Their sum can be computed, and may tell as much of a large contributor as a cell of its own.
-    What one owner contributes to several parts is added up; unknown owners count as different.
+    What one owner contributes to several parts is added up: where only bounds of it are known, at
+    worst. Unknown owners count as different.
     """
     used = [rule for rule in rules if isinstance(rule, Concentration)]
     entries = cells.equations.tocoo()
@@ -283,7 +284,7 @@ def sensitive_sums(
     return [np.sort(cell[kept][places[each]]) for each in np.flatnonzero(broken).tolist()]
 
 
-def _joined(cells: Cells, who: Contributors, cell: Ints, at: Ints, how: str | None) -> Shares:
+def _joined(cells: CellSystem, who: Contributors, cell: Ints, at: Ints, how: str | None) -> Shares:
     """Return what rules see of cells that are put together; `at` says to what each cell belongs."""
     total = absolute_sums(cells)
     largest = fill_largest(cells)[cell]
@@ -297,20 +298,27 @@ def _joined(cells: Cells, who: Contributors, cell: Ints, at: Ints, how: str | No
     )
     signed = np.where(who.largest[cell] < 0, -largest, largest)
     weight = np.ones_like(signed) if who.weights is None else who.weights[cell]
-    amount = np.abs(np.bincount(back.ravel(), signed.ravel()))
+    known = np.abs(np.bincount(back.ravel(), signed.ravel()))
     weighted = np.abs(np.bincount(back.ravel(), (signed * weight).ravel()))
+    # Whoever isn't among the largest of a cell may have as much there as the last of these.
+    more = (who.count[cell] > LARGEST) & (who.rows > who.count).any()
+    last = np.where(more, largest[:, -1], 0.0)
+    amount = known + np.bincount(at, last)[pair[0]]
+    amount -= np.bincount(back.ravel(), np.repeat(last, LARGEST))
     # What one owner adds to one cell and takes from another isn't in their sum.
     offset = np.bincount(back.ravel(), (largest * weight).ravel()) - weighted
-    together = np.bincount(at, total[cell]) - np.bincount(pair[0], offset)
+    others = np.where(more, total[cell] - (largest * weight).sum(axis=1), 0.0)
+    together = np.bincount(at, total[cell] - 2 * others) - np.bincount(pair[0], offset)
+    together = np.maximum(together, np.abs(np.bincount(at, cells.value[cell])))
     order = np.lexsort((-amount, pair[0]))
     rank = np.arange(len(order)) - np.searchsorted(pair[0], pair[0][order])
     order, rank = order[rank < LARGEST], rank[rank < LARGEST]
     top = np.zeros((at.max() + 1, LARGEST))
     top[pair[0][order], rank] = amount[order]
     heavy = np.ones_like(top)
-    heavy[pair[0][order], rank] = (weighted / np.where(amount > 0, amount, 1.0))[order]
+    heavy[pair[0][order], rank] = (weighted / np.where(known > 0, known, 1.0))[order]
     count = np.bincount(at, np.nan_to_num(who.count[cell], nan=np.inf)).astype(np.float64)
     return Shares(
-        total=together.astype(np.float64),
+        total=together,
         top=sum_largest(top, None if who.weights is None else heavy, count, how),
     )

@@ -16,7 +16,7 @@ from halfmask.crosstabs._eliminate import merge_equal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge
     from halfmask.crosstabs._protections import SmallCounts, TableRounding
 
@@ -35,7 +35,7 @@ _STEPS: Final = 1 << 30
 
 
 def round_cells(
-    cells: Cells, knowledge: Knowledge, settings: TableRounding, *, key: bytes
+    cells: CellSystem, knowledge: Knowledge, settings: TableRounding, *, key: bytes
 ) -> NDArray[np.float64]:
     """Return the cells as multiples of the base.
 
@@ -44,8 +44,7 @@ def round_cells(
     is drawn by its codes and the key, so that it is the same in every table. Controlled rounding
     has the least total distance at which all equations hold.
 
-    Sources: Handbook on Statistical Disclosure Control, 2nd edition, sections 4.4 and 5.4; L. Cox,
-    "A constructive procedure for unbiased controlled rounding", JASA 1987.
+    Source: Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.
     """
     if not np.isfinite(cells.value).all():
         raise DataError("A cell to round isn't a finite number.")
@@ -70,7 +69,7 @@ def existence_interval(
 
     ``whole`` are counts, whose ends are reached; the ends of sums are those of an open interval.
 
-    Source: Handbook on Statistical Disclosure Control, 2nd edition, section 5.4.
+    Source: Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.
     """
     base = settings.base
     if settings.way == "conventional":
@@ -89,7 +88,7 @@ def existence_interval(
     return (lower if negative else np.maximum(lower, 0.0)), upper
 
 
-def round_small(cells: Cells, settings: SmallCounts, *, key: bytes) -> NDArray[np.float64]:
+def round_small(cells: CellSystem, settings: SmallCounts, *, key: bytes) -> NDArray[np.float64]:
     """Return counts of which none is between 0 and the base, and whose sums hold.
 
     Small inner counts become 0 or the base, so that the squared distance of all cells is small:
@@ -170,7 +169,8 @@ def _divide(
     """Return how often the base is in each value, and the rest as a share of it: 0 to below 1."""
     if np.abs(value).max(initial=0.0) / base >= 2.0**52:
         raise DataError(
-            "Cells are more than 2**52 times the base of rounding.", hint="Choose a larger base."
+            "Cells are more than 2**52 times the base of rounding.",
+            hint="Choose a larger base.",
         )
     if base == int(base) and (value == np.rint(value)).all():
         floor, rest = np.divmod(value.astype(np.int64), int(base))
@@ -190,10 +190,10 @@ def _multiply(times: NDArray[np.int64], base: float) -> NDArray[np.float64]:
     return np.array([float(int(each) * exact) for each in times])
 
 
-def _draws(cells: Cells, key: bytes) -> NDArray[np.float64]:
+def _draws(cells: CellSystem, key: bytes) -> NDArray[np.float64]:
     """Return a number from 0 to below 1 for each cell, made of its codes and the key.
 
-    Cells that equal each other, such as a total of one part, have the number of the first: two
+    CellSystem that equal each other, such as a total of one part, have the number of the first: two
     draws would tell more of the value that they share.
     """
     texts = [
@@ -213,7 +213,7 @@ def _draws(cells: Cells, key: bytes) -> NDArray[np.float64]:
 
 
 def _control(
-    cells: Cells,
+    cells: CellSystem,
     knowledge: Knowledge,
     settings: TableRounding,
     floor: NDArray[np.int64],
@@ -243,7 +243,7 @@ def _control(
 
 
 def _search(
-    cells: Cells, floor: NDArray[np.int64], residue: NDArray[np.float64], steps: int
+    cells: CellSystem, floor: NDArray[np.int64], residue: NDArray[np.float64], steps: int
 ) -> tuple[NDArray[np.int64], int]:
     """Return additive multiples, and by how many further steps they differ from the next ones.
 
@@ -272,7 +272,7 @@ def _search(
 
 
 def _solve(
-    cells: Cells,
+    cells: CellSystem,
     floor: NDArray[np.int64],
     residue: NDArray[np.float64],
     down: NDArray[np.float64],

@@ -83,23 +83,12 @@ class RowSummary:
 
 def summarize_rows(plan: RowPlan, number: int, frame: pl.DataFrame) -> RowSummary:
     faults: Counter[tuple[str, str]] = Counter()
-    coded = [
-        _coded(frame[columns[-1]], missing)
-        for columns, missing in zip(plan.columns, plan.missing, strict=True)
-    ]
+    coded, paths = [], []
     for columns, missing in zip(plan.columns, plan.missing, strict=True):
-        code = frame[columns[-1]]
-        if missing is None:
-            faults["missing", code.name] += code.null_count()
-        for name in columns:
-            if frame.schema[name] == pl.String:
-                faults["empty", name] += int((frame[name] == "").sum())
-        for name in columns[:-1]:
-            faults["missing", name] += int((frame[name].is_null() & code.is_not_null()).sum())
-    paths = tuple(
-        _paths(frame, columns) if len(columns) > 1 else texts.head(-1).to_frame("0")
-        for columns, (_, texts) in zip(plan.columns, coded, strict=True)
-    )
+        counted = _counted(frame, columns)
+        _count_code_faults(counted, columns, missing, faults)
+        coded.append(_coded(frame[columns[-1]], counted.to_series(-2), missing))
+        paths.append(counted.select(map(_texts, counted.get_columns()[:-1])))
     if plan.owner is not None:
         faults["missing", plan.owner] += frame[plan.owner].null_count()
     weight = None if plan.weight is None else _numbers(frame[plan.weight], faults, "weight")
@@ -114,37 +103,51 @@ def summarize_rows(plan: RowPlan, number: int, frame: pl.DataFrame) -> RowSummar
         _block([coded[at] for at in chosen], rows, weight, values, keys, owner)
         for chosen in plan.sets
     )
-    return RowSummary(faults=faults, paths=paths, blocks=blocks)
+    return RowSummary(faults=faults, paths=tuple(paths), blocks=blocks)
 
 
-def _coded(series: pl.Series, missing: str | None) -> tuple[NDArray[np.int32], pl.Series]:
+def _counted(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the distinct paths of codes from the top, and how many rows have each."""
+    own = frame.select(frame[name].alias(str(at)) for at, name in enumerate(columns))
+    return own.group_by(own.columns).len("rows")
+
+
+def _count_code_faults(
+    counted: pl.DataFrame,
+    columns: Sequence[str],
+    missing: str | None,
+    faults: Counter[tuple[str, str]],
+) -> None:
+    is_code = counted.to_series(-2).is_not_null()
+    for name, codes in zip(columns, counted.get_columns(), strict=False):
+        if name != columns[-1] or missing is None:
+            lacks = codes.is_null() & (is_code | (name == columns[-1]))
+            faults["missing", name] += int(counted["rows"].filter(lacks).sum())
+        if codes.dtype == pl.String:
+            faults["empty", name] += int(counted["rows"].filter(codes == "").sum())
+
+
+def _coded(
+    series: pl.Series, codes: pl.Series, missing: str | None
+) -> tuple[NDArray[np.int32], pl.Series]:
     """Return a number for the code of each row, and the texts that these numbers stand for."""
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
-        series = series.cast(pl.String)
-    if missing is not None:
-        series = leaf_text(series).fill_null(missing)
-    different = series.drop_nulls().unique()
+        series, codes = series.cast(pl.String), codes.cast(pl.String)
+    different = codes.drop_nulls().unique().sort()
     if series.dtype == pl.String:
         numbers = series.cast(pl.Enum(different)).to_physical().cast(pl.Int32)
     else:
         numbers = series.replace_strict(
             different, np.arange(len(different)), default=None, return_dtype=pl.Int32
         )
-    texts = leaf_text(different).alias("").append(pl.Series([None], dtype=pl.String))
+    texts = leaf_text(different).alias("").append(pl.Series([missing], dtype=pl.String))
     return numbers.fill_null(len(different)).to_numpy(), texts
 
 
-def _paths(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the distinct paths of codes from the top."""
-    different = frame.select(frame[name].alias(str(at)) for at, name in enumerate(columns)).unique(
-        maintain_order=True
-    )
-    return different.select(
-        leaf_text(
-            each.cast(pl.String) if isinstance(each.dtype, pl.Categorical | pl.Enum) else each
-        )
-        for each in different
-    )
+def _texts(codes: pl.Series) -> pl.Series:
+    if isinstance(codes.dtype, pl.Categorical | pl.Enum):
+        codes = codes.cast(pl.String)
+    return leaf_text(codes)
 
 
 def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> NDArray[np.float64]:
@@ -159,11 +162,10 @@ def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> 
     return found.fill_null(0.0).to_numpy()
 
 
-def _key_parts(keys: pl.Series) -> NDArray[np.float64]:
+def _key_parts(keys: pl.Series) -> NDArray[np.int64]:
     """Return record keys as whole numbers below 2^32."""
-    if keys.dtype.is_float():
-        return np.floor((keys.to_numpy() % 1.0) * _KEY_PARTS)
-    return (keys.to_numpy().astype(np.int64) % _KEY_PARTS).astype(np.float64)
+    whole = np.floor((keys.to_numpy() % 1.0) * _KEY_PARTS) if keys.dtype.is_float() else keys
+    return np.asarray(whole).astype(np.int64) % _KEY_PARTS
 
 
 def _block(
@@ -171,7 +173,7 @@ def _block(
     rows: NDArray[np.int64],
     weight: NDArray[np.float64] | None,
     values: Sequence[NDArray[np.float64]],
-    keys: NDArray[np.float64] | None,
+    keys: NDArray[np.int64] | None,
     owner: pl.Series | None,
 ) -> InnerCells:
     """Summarize rows by their codes in some dimensions."""
@@ -230,13 +232,11 @@ def _grouped(
     return first[there], cells[keys]
 
 
-def _sum_keys(cells: NDArray[np.int64], keys: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Return the sum of the keys of each cell, modulo 1 and exactly: 2^20 keys fit in a float."""
-    found: NDArray[np.float64] = np.zeros(n)
-    for start in range(0, len(keys), 1 << 20):
-        run = slice(start, start + (1 << 20))
-        found = (found + np.bincount(cells[run], keys[run], minlength=n)) % _KEY_PARTS
-    return found / _KEY_PARTS
+def _sum_keys(cells: NDArray[np.int64], keys: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    """Return the sum of the keys of each cell, modulo 1 and exactly."""
+    found = np.zeros(n, dtype=np.int64)
+    np.add.at(found, cells, keys)
+    return (found % _KEY_PARTS) / _KEY_PARTS
 
 
 def _parts(
@@ -271,16 +271,11 @@ def merge_rows(left: RowSummary, right: RowSummary) -> RowSummary:
 
 def _merge_cells(left: InnerCells, right: InnerCells) -> InnerCells:
     codes = pl.concat([left.codes, right.codes])
-    groups = (
-        codes.with_columns(row=pl.int_range(pl.len()))
-        .group_by(codes.columns, maintain_order=True)
-        .agg("row")
-    )
-    n = groups.height
-    into = np.empty(codes.height, dtype=np.int64)
-    into[groups["row"].explode().to_numpy()] = np.repeat(
-        np.arange(n), groups["row"].list.len().to_numpy()
-    )
+    groups = codes.unique(maintain_order=True)
+    numbered, n = groups.with_row_index("into"), groups.height
+    into = codes.join(
+        numbered, on=codes.columns, how="left", nulls_equal=True, maintain_order="left"
+    )["into"].to_numpy()
     sums = np.concatenate([left.sums, right.sums])
     keys = np.concatenate([left.keys, right.keys])
     added = (np.bincount(into, keys, minlength=n) % 1.0).astype(np.float64)
@@ -290,7 +285,7 @@ def _merge_cells(left: InnerCells, right: InnerCells) -> InnerCells:
         *(_moved(each, later) for each in right.parts),
     )
     return InnerCells(
-        codes=groups.select(codes.columns),
+        codes=groups,
         sums=np.column_stack([np.bincount(into, each, minlength=n) for each in sums.T]),
         keys=added,
         lists=tuple(

@@ -20,7 +20,7 @@ _MARGIN: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class CellRule:
     """What makes a cell of a table sensitive."""
 
     rule: ClassVar[str]
@@ -31,7 +31,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MinimumFrequency(Rule):
+class MinimumFrequency(CellRule):
     """A cell with at least one and fewer than ``n`` contributors or rows is sensitive.
 
     Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
@@ -51,7 +51,7 @@ class MinimumFrequency(Rule):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dominance(Rule):
+class Dominance(CellRule):
     """A sum is sensitive if its ``n`` largest contributions are more than ``k`` percent of it.
 
     Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
@@ -66,7 +66,7 @@ class Dominance(Rule):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PPercent(Rule):
+class PPercent(CellRule):
     """A sum is sensitive if its second contributor can estimate the largest within ``p`` percent.
 
     Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
@@ -79,7 +79,7 @@ class PPercent(Rule):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PriorPosterior(Rule):
+class PriorPosterior(CellRule):
     """The p-percent rule against an attacker who knows contributions within ``q`` percent before.
 
     Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
@@ -106,7 +106,7 @@ class PriorPosterior(Rule):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClassDisclosure(Rule):
+class ClassDisclosure(CellRule):
     """A count is sensitive if all of a group are in one category of a dimension.
 
     A group is a combination of codes of the other dimensions. It is protected once it can't be
@@ -120,7 +120,7 @@ class ClassDisclosure(Rule):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SensitiveZeros(Rule):
+class SensitiveZeros(CellRule):
     """A cell that nobody is in is sensitive: that nobody is in it can be what harms."""
 
     rule: ClassVar[str] = "zeros"

@@ -12,8 +12,8 @@ from halfmask._progress import silent
 from halfmask.crosstabs._audit import prove
 from halfmask.crosstabs._grow import Conditions, clean, grow
 from halfmask.crosstabs._optimal import least_cost
-from halfmask.crosstabs._pattern import Pattern, Requirements
-from halfmask.crosstabs._program import Deviations, Programs, Room
+from halfmask.crosstabs._pattern import HiddenPattern, Requirements
+from halfmask.crosstabs._program import Deviations, Programs, Slack
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
 from halfmask.crosstabs._witnesses import Needs, Witnesses
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask._progress import Progress
-    from halfmask.crosstabs._cells import Cells
+    from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge, Sensitivity
     from halfmask.crosstabs._protections import Suppression
-    from halfmask.crosstabs._rules import Rule
+    from halfmask.crosstabs._rules import CellRule
 
 #: Up to how many cells the least cost is proven where the search is chosen by size.
 _PROVEN: Final = 450
@@ -37,15 +37,15 @@ _CLEANINGS: Final = 4
 
 
 def suppress(
-    cells: Cells,
+    cells: CellSystem,
     sensitivity: Sensitivity,
     knowledge: Knowledge,
     settings: Suppression,
     *,
-    rules: Sequence[Rule] = (),
+    rules: Sequence[CellRule] = (),
     weights: str | None = None,
     progress: Progress = silent,
-) -> Pattern:
+) -> HiddenPattern:
     """Return a pattern that meets all requirements, what owners know and hidden sums included.
 
     The same input gives the same pattern. An interrupt gives the best pattern so far if there is
@@ -53,7 +53,7 @@ def suppress(
     """
     _check(sensitivity, knowledge)
     search = _Search(cells, sensitivity, knowledge, settings, rules, weights, progress)
-    best: Pattern | None = None
+    best: HiddenPattern | None = None
     try:
         for pattern in search.patterns():
             if best is None or pattern.cost <= best.cost:
@@ -82,7 +82,7 @@ def _check(sensitivity: Sensitivity, knowledge: Knowledge) -> None:
         )
 
 
-def costs_of(cells: Cells, settings: Suppression) -> NDArray[np.float64]:
+def costs_of(cells: CellSystem, settings: Suppression) -> NDArray[np.float64]:
     """Return what hiding each cell costs: more than nothing."""
     if settings.cost == "cells":
         cost = np.ones(cells.n)
@@ -100,7 +100,7 @@ def costs_of(cells: Cells, settings: Suppression) -> NDArray[np.float64]:
     return cost * settings.total_cost ** _levels(cells)
 
 
-def _search_for(cells: Cells, settings: Suppression) -> str:
+def _search_for(cells: CellSystem, settings: Suppression) -> str:
     """Return the search that is asked for, or one that fits the size."""
     if settings.search != "auto":
         return settings.search
@@ -109,7 +109,7 @@ def _search_for(cells: Cells, settings: Suppression) -> str:
     return "optimal" if cells.n <= _PROVEN else "linear"
 
 
-def _levels(cells: Cells) -> NDArray[np.int64]:
+def _levels(cells: CellSystem) -> NDArray[np.int64]:
     """Return how many sums lie under each cell, along all its dimensions."""
     levels = np.zeros(cells.n, dtype=np.int64)
     for at, dimension in enumerate(cells.dimensions):
@@ -129,18 +129,18 @@ class _Search:
 
     def __init__(
         self,
-        cells: Cells,
+        cells: CellSystem,
         sensitivity: Sensitivity,
         knowledge: Knowledge,
         settings: Suppression,
-        rules: Sequence[Rule],
+        rules: Sequence[CellRule],
         weights: str | None,
         progress: Progress,
     ) -> None:
         self._cells, self._sensitivity, self._settings = cells, sensitivity, settings
         self._knowledge = knowledge
         self._rules, self._weights, self._progress = rules, weights, progress
-        self._room = Room.of(cells, knowledge)
+        self._room = Slack.of(cells, knowledge)
         self._cost = costs_of(cells, settings)
         self._start = sensitivity.is_sensitive | knowledge.must_hide
         self._stays = knowledge.must_stay & ~self._start
@@ -152,14 +152,16 @@ class _Search:
         self._witnesses: Witnesses | None = None
         self._programs = Programs(cells.equations, self._room, np.flatnonzero(~self._stays))
 
-    def patterns(self) -> Iterator[Pattern]:
+    def patterns(self) -> Iterator[HiddenPattern]:
         """Yield patterns that meet everything."""
         search = self._searched
         if search == "elimination":
             yield self._pattern(self._grown(self._eliminated(), tried=True), search)
             return
         always = self._stated(self._start)
-        hidden = self._grown(self._start, tried=False)
+        filled = self._cells.value != 0
+        mostly = 2 * np.count_nonzero(self._start & filled) > np.count_nonzero(filled)
+        hidden = self._grown(self._start, tried=mostly, together=mostly)
         yield self._pattern(hidden, search)
         for _ in range(_CLEANINGS):
             cleaned = self._cleaned(hidden)
@@ -170,7 +172,7 @@ class _Search:
         if search == "optimal":
             yield from self._optimal(hidden, always)
 
-    def _optimal(self, hidden: NDArray[np.bool_], needs: Needs) -> Iterator[Pattern]:
+    def _optimal(self, hidden: NDArray[np.bool_], needs: Needs) -> Iterator[HiddenPattern]:
         """Yield patterns with what is proven of the least cost.
 
         The proof is for requirements that hold whatever is hidden. A second search adds those that
@@ -200,9 +202,9 @@ class _Search:
 
     def _pattern(
         self, hidden: NDArray[np.bool_], search: str, bound: float | None = None
-    ) -> Pattern:
+    ) -> HiddenPattern:
         cost = float(self._cost[hidden].sum())
-        return Pattern(hidden=hidden, search=search, cost=cost, bound=bound)
+        return HiddenPattern(hidden=hidden, search=search, cost=cost, bound=bound)
 
     def _eliminated(self) -> NDArray[np.bool_]:
         from halfmask.crosstabs._eliminate import eliminate  # noqa: PLC0415 # compiled code
@@ -224,8 +226,13 @@ class _Search:
             progress=self._progress,
         )
 
-    def _grown(self, hidden: NDArray[np.bool_], *, tried: bool) -> NDArray[np.bool_]:
-        """Hide more cells until everything is met; ``tried`` if most is met already."""
+    def _grown(
+        self, hidden: NDArray[np.bool_], *, tried: bool, together: bool = False
+    ) -> NDArray[np.bool_]:
+        """Hide more cells until everything is met; ``tried`` if most is met already.
+
+        With ``together``, one program looks for the proofs of many needs first.
+        """
         witnesses = self._proofs(hidden)
         while True:
             if tried:
@@ -234,7 +241,7 @@ class _Search:
                     self._room,
                     hidden,
                     witnesses,
-                    together=self._searched == "elimination",
+                    together=together or self._searched == "elimination",
                     progress=self._progress,
                 )
             hidden = grow(self._programs, witnesses, self._priced, hidden, progress=self._progress)

@@ -17,7 +17,7 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._progress import Progress, silent
-from halfmask.crosstabs._cells import Cells, Contributors, build_equations, row_keys
+from halfmask.crosstabs._cells import CellSystem, Contributors, build_equations, row_keys
 from halfmask.crosstabs._hierarchies import build_dimensions, columns_of
 from halfmask.crosstabs._row_summary import (
     InnerCells,
@@ -62,8 +62,8 @@ def tabulate(
     progress: Progress = silent,
     record: str | None = None,
     record_key: Callable[[pl.Series], pl.Series] | None = None,
-) -> tuple[Cells, ...]:
-    """Return the cells of all tables of a policy, made of microdata: one `Cells` a measure.
+) -> tuple[CellSystem, ...]:
+    """Return the cells of all tables of a policy, made of microdata: one `CellSystem` a measure.
 
     ``record_key`` makes the values of the column ``record`` numbers: whole ones, of which the last
     32 bits count, or fractions of 1.
@@ -230,7 +230,7 @@ def _cells_of(
     dimensions: tuple[Dimension, ...],
     inner: Sequence[_Inner],
     faults: Mapping[tuple[str, str], int],
-) -> Cells:
+) -> CellSystem:
     """Return the cells of one measure in all its tables."""
     tables = [each for each in policy.tables if each.value == measure]
     crossed = {each.name: tuple(map(plan.names.index, each.dimensions)) for each in tables}
@@ -244,7 +244,7 @@ def _cells_of(
     whole = _united(pieces, dimensions)
     is_signed = measure is not None and faults["negative", measure] > 0
     value, absolute = whole.sums[:, 1], whole.sums[:, 2 if is_signed else 1]
-    return Cells(
+    return CellSystem(
         measure=measure,
         dimensions=dimensions,
         codes=whole.codes,
@@ -360,9 +360,8 @@ def _united(pieces: Sequence[CellSums], dimensions: Sequence[Dimension]) -> Cell
 
 def _renumbered(owners: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return owners by numbers from 0 in the same order; -1 stays."""
-    known = np.sort(owners[owners >= 0])
-    different = known[np.diff(known, prepend=-1) > 0]
-    return np.where(owners >= 0, np.searchsorted(different, owners), -1)
+    different, numbers = np.unique(owners, return_inverse=True)
+    return numbers.reshape(owners.shape) - np.count_nonzero(different < 0)
 
 
 def cells_of_tables(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 from halfmask._errors import PolicyError
 from halfmask.crosstabs._cells import LARGEST, row_keys
@@ -118,7 +118,7 @@ def add_totals(
     ``inner`` has the positions of leaves, and who is in one inner cell only; ``owners`` has the
     others, whose rows and values ``inner`` has already.
     """
-    covers = None if owners is None else _identity(len(inner.codes))
+    covers = None if owners is None else csr_array(eye_array(len(inner.codes)))
     sizes = [len(each.codes) for each in dimensions]
     found = inner
     for at, dimension in enumerate(dimensions):
@@ -141,10 +141,6 @@ def report_size(what: str, n: int) -> PolicyError:
         f"{what} would have {n:,} cells or more; {MOST_CELLS:,} can be protected together.",
         hint="Cross fewer dimensions in one table, or declare coarser codes.",
     )
-
-
-def _identity(n: int) -> csr_array:
-    return csr_array((np.ones(n), np.arange(n), np.arange(n + 1)), shape=(n, n))
 
 
 def _spread(

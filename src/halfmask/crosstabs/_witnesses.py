@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from halfmask.crosstabs._program import TOLERANCE, Room
+from halfmask.crosstabs._program import TOLERANCE, Slack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,10 @@ class Needs:
     def fixed(self, entry: int) -> NDArray[np.int64]:
         """Return the cells that the attacker of an entry knows."""
         at = self.attacker[entry]
-        return self.known.indices[self.known.indptr[at] : self.known.indptr[at + 1]]
+        cells: NDArray[np.int64] = self.known.indices[
+            self.known.indptr[at] : self.known.indptr[at + 1]
+        ]
+        return cells
 
     def met_by(self, entries: NDArray[np.int64], moved: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which of some entries a deviation proves."""
@@ -79,7 +82,7 @@ class Witnesses:
     def __init__(
         self,
         needs: Needs,
-        room: Room,
+        room: Slack,
         hidden: NDArray[np.bool_],
         earlier: Witnesses | None = None,
     ) -> None:

@@ -10,7 +10,7 @@ from scipy.stats import chi2_contingency
 from crosstabs._tables import at, cells_of  # type: ignore[import-not-found] # of its own room
 from halfmask._errors import ParameterError
 from halfmask.assess.utility import crosstab_utility
-from halfmask.crosstabs._pattern import Published
+from halfmask.crosstabs._pattern import PublishedCells
 
 INNER = np.array([[12, 5, 9], [3, 14, 8]])
 
@@ -20,7 +20,7 @@ def published(cells, *, hidden=(), value=None):
     is_hidden = np.zeros(cells.n, dtype=bool)
     is_hidden[list(hidden)] = True
     shown = cells.value if value is None else value
-    return Published(cells=cells, value=np.where(is_hidden, np.nan, shown), hidden=is_hidden)
+    return PublishedCells(cells=cells, value=np.where(is_hidden, np.nan, shown), hidden=is_hidden)
 
 
 def test_the_test_is_that_of_scipy():

@@ -162,14 +162,13 @@ def intervals(least, hidden, *, measure=None, narrowest=None):
     )
 
 
-def protected(rules, *, sensitive, requirements=0, singletons="exact", hidden_sums="on"):
+def protected(rules, *, sensitive, singletons="exact", hidden_sums="on"):
     """The claim about sensitive cells."""
     return claim(
         "protected-cells",
         {"singletons": singletons, "hidden_sums": hidden_sums},
         about={"rules": list(rules)},
         sensitive=sensitive,
-        requirements=requirements,
     )
 
 

@@ -190,9 +190,7 @@ def test_a_rule_that_can_not_be_applied(tmp_path, rule):
     assert not found.claims[2].holds
 
 
-@pytest.mark.parametrize(
-    "more", [{"singletons": "none"}, {"hidden_sums": "yes"}, {"requirements": "many"}]
-)
+@pytest.mark.parametrize("more", [{"singletons": "none"}, {"hidden_sums": "yes"}])
 def test_words_that_are_not_known(tmp_path, more):
     assert not checked(tmp_path / "a", rows_of(FIRMS), SQUARE, **more).claims[2].holds
 

@@ -39,7 +39,7 @@ def made(tmp_path_factory):
         claim("true-values", cells=12),
         claim("additive", equations=4),
         intervals(6, 4),
-        protected([{"rule": "minimum-frequency", "n": 3}], sensitive=1, requirements=1),
+        protected([{"rule": "minimum-frequency", "n": 3}], sensitive=1),
     ]
     folder = release(tmp_path_factory.mktemp("made") / "r", [table], claims)
     assert halfmask.verify(folder, originals=PEOPLE).holds
@@ -86,7 +86,7 @@ FREE = re.compile(
 LESS = re.compile(
     r"details/dimensions/\d/sums$|claims(/\d+)?$|claims/3/about/rules$|claims/0/evidence/cells|claims/1/evidence/equations"
     r"|claims/2/(parameters/least_width|evidence/narrowest)"
-    r"|claims/3/(about/rules/0/n|evidence/requirements|evidence/sensitive|parameters/.*)"
+    r"|claims/3/(about/rules/0/n|evidence/sensitive|parameters/.*)"
 )
 
 

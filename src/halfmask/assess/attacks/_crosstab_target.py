@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Floats
-    from halfmask.crosstabs import Cells, Published
+    from halfmask.crosstabs import CellSystem, PublishedCells
     from halfmask.release import Release
 
 
@@ -62,7 +62,7 @@ class CrosstabTarget(TakenInputs):
     CrosstabTarget(9 cells, 0 attacked)
     """
 
-    cells: Cells
+    cells: CellSystem
     value: NDArray[np.float64]
     attacked: NDArray[np.bool_]
     earlier: NDArray[np.float64] | None = None
@@ -146,9 +146,9 @@ class CrosstabTarget(TakenInputs):
         return f"CrosstabTarget({self.cells.n} cells, {int(self.attacked.sum())} attacked)"
 
 
-def _published(release: Release[Any], measure: str | None) -> Published:
+def _published(release: Release[Any], measure: str | None) -> PublishedCells:
     tables = getattr(release.facts, "tables", ())
-    found: dict[str | None, Published] = {
+    found: dict[str | None, PublishedCells] = {
         it.published.cells.measure: it.published for it in tables if hasattr(it, "published")
     }
     if measure is None and len(found) == 1:
@@ -161,7 +161,7 @@ def _published(release: Release[Any], measure: str | None) -> Published:
     return found[measure]
 
 
-def _joined(now: Published, before: Published) -> tuple[Cells, Floats, Floats]:
+def _joined(now: PublishedCells, before: PublishedCells) -> tuple[CellSystem, Floats, Floats]:
     """Return the cells of both releases as one system, and what either published."""
     cells, old = now.cells, before.cells
     own = {each.name: each for each in old.dimensions}

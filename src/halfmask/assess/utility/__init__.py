@@ -28,7 +28,6 @@ from halfmask.assess.utility._class_measures import (
 )
 from halfmask.assess.utility._crosstab_models import (
     CrosstabUtility,
-    IndependenceTest,
     crosstab_utility,
 )
 from halfmask.assess.utility._distributions import Distribution
@@ -80,7 +79,6 @@ __all__ = [
     "CrosstabUtility",
     "Distribution",
     "GeneralizationHeight",
-    "IndependenceTest",
     "InformationLoss",
     "IntervalOverlap",
     "LabelledRows",

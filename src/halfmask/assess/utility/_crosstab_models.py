@@ -13,26 +13,19 @@ from halfmask.crosstabs import CrosstabChange, crosstab_change, inner_places
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.crosstabs import Published
+    from halfmask.crosstabs import PublishedCells
 
 _ROUNDS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndependenceTest(Facts):
-    """Pearson's chi-square test of mutual independence.
-
-    Parameters
-    ----------
-    statistic, degrees, p_value
-        Of the test.
-    cramers_v
-        Of a table with two dimensions; None with more.
-    """
+    """Pearson's chi-square test of mutual independence."""
 
     statistic: float
     degrees: int
     p_value: float
+    #: Of a table with two dimensions; None with more.
     cramers_v: float | None = None
 
 
@@ -65,7 +58,7 @@ class CrosstabUtility(Facts):
     largest_difference: float | None
 
 
-def crosstab_utility(published: Published, table: str) -> CrosstabUtility:
+def crosstab_utility(published: PublishedCells, table: str) -> CrosstabUtility:
     """Compare a test and a regression on a table before and after protection.
 
     Parameters
@@ -122,7 +115,7 @@ def crosstab_utility(published: Published, table: str) -> CrosstabUtility:
     )
 
 
-def _inner(published: Published, own: Ints) -> tuple[Floats, Floats, Bools]:
+def _inner(published: PublishedCells, own: Ints) -> tuple[Floats, Floats, Bools]:
     """Return true and published inner cells as arrays, and which are published."""
     cells = published.cells
     codes = cells.codes[own]

@@ -192,7 +192,7 @@ def _cheapest(
 
 @njit(nogil=True, cache=True)
 def _set_need(system: System, equation: int, cell: int, down: float, up: float) -> None:
-    """Let a partner need to move as far as it is asked to, and no further than it can."""
+    """Let a partner need to move as far as is asked, and no further than it can."""
     for at in range(system.starts[equation], system.starts[equation + 1]):
         if system.cells[at] == cell:
             turned = 1 if system.signs[at] < 0 else 0

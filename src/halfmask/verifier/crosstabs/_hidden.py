@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from halfmask.claims import Claim
     from halfmask.claims.crosstab_manifest import StatedRule
     from halfmask.verifier.checks import ReleasedFiles
-    from halfmask.verifier.crosstabs._sensitive import Needs
+    from halfmask.verifier.crosstabs._sensitive import CellNeeds
     from halfmask.verifier.crosstabs._system import Bools, Floats, Ints
-    from halfmask.verifier.crosstabs._tabulation import Contributions, Tally
+    from halfmask.verifier.crosstabs._tabulation import CellTally, Contributions
 
 #: With singletons "exact", the share of a cell's protection that its interval must have to be none.
 _NOT_EXACT: Final = 1e-5
@@ -46,7 +46,7 @@ _FITS: Final = 1e-9
 
 
 def opened_tables(files: ReleasedFiles) -> Opened:
-    """Return the tables as they were opened; a claim about others doesn't hold."""
+    """Return the opened tables; a claim about others doesn't hold."""
     if not isinstance(files.table, Opened):
         raise VerificationError("The tables couldn't be opened.")
     return files.table
@@ -112,18 +112,15 @@ def _count_protected(claim: Claim, opened: Opened, earlier: Sequence[Earlier]) -
         release = _Hidden(opened, measure, tally, who, needs, earlier)
         found["sensitive"] += int(needs.sensitive.sum())
         found["published"] += release.n_published
-        found.update(release.unmet(str(singletons)))
+        found["unmet"] += release.unmet(str(singletons))
         if sums == "on" and measure is not None:
             found["sums"] += release.broken_sums(rules)
     if len(applied) < len({*rules}):
         raise VerificationError("A rule of the claim fits no table.")
     bad = found["published"] + found["unmet"] + found["sums"]
-    stated = claim.evidence["sensitive"], claim.evidence["requirements"]
-    counts = {
-        name: found[name] for name in ("sensitive", "requirements", "published", "unmet", "sums")
-    }
+    counts = {name: found[name] for name in ("sensitive", "published", "unmet", "sums")}
     return ClaimCount(
-        holds=not bad and isinstance(stated[1], int) and _number(stated[0]) >= found["sensitive"],
+        holds=not bad and _number(claim.evidence["sensitive"]) >= found["sensitive"],
         found=counts,
         words=f"{found['sensitive']:,} cells are sensitive; {bad:,} aren't protected.",
     )
@@ -136,9 +133,9 @@ class _Hidden:
         self,
         opened: Opened,
         measure: str | None,
-        tally: Tally,
+        tally: CellTally,
         who: Contributions,
-        needs: Needs,
+        needs: CellNeeds,
         earlier: Sequence[Earlier],
     ) -> None:
         self.opened, self.measure, self.tally, self.who = opened, measure, tally, who
@@ -156,20 +153,16 @@ class _Hidden:
         """How many sensitive cells are published."""
         return int((self.needs.sensitive & ~self.hidden).sum())
 
-    def unmet(self, singletons: str) -> Counter[str]:
-        """Count the requirements, and those that aren't met, at least."""
-        found: Counter[str] = Counter()
+    def unmet(self, singletons: str) -> int:
+        """Count the requirements that aren't met, at least."""
         if not len(self.at):
-            found["unmet"] += len(self.needs.classes)
-            return found
+            return len(self.needs.classes)
         space = self._space()
         up, down = self._goals(space)
-        found["requirements"] += int(((up > 0) | (down > 0)).sum())
-        found["unmet"] += int(prove(Goals(space, up=up, down=down)).sum())
-        found["unmet"] += self._open_classes(space)
+        unmet = int(prove(Goals(space, up=up, down=down)).sum()) + self._open_classes(space)
         if singletons != "off":
-            found.update(self._owners(space, up, down, exact=singletons == "exact"))
-        return found
+            unmet += self._owners(space, up, down, exact=singletons == "exact")
+        return unmet
 
     def _space(self) -> Space:
         """Return all tables that fit, about the true one where nothing else is unknown."""
@@ -210,12 +203,12 @@ class _Hidden:
         up[cell] = 1.0
         return not prove(Goals(space, up=up)).any()
 
-    def _owners(self, space: Space, up: Floats, down: Floats, *, exact: bool) -> Counter[str]:
+    def _owners(self, space: Space, up: Floats, down: Floats, *, exact: bool) -> int:
         """Count what owners who are alone in hidden cells could compute of other sensitive ones.
 
         They know that nobody else is in the cells inside theirs, and their own part of others.
         """
-        found: Counter[str] = Counter()
+        unmet = 0
         goal = np.maximum(up, down)
         positive = (self.who.absolute <= self.who.value * (1 + _FITS)).all()
         cell_of = np.full(len(goal), -1)
@@ -230,7 +223,6 @@ class _Hidden:
             least[places] = parts.max(axis=1, initial=0.0) if positive else -np.inf
             if not linked.any():
                 continue
-            found["requirements"] += int(linked.sum())
             own = space.without(known)
             goals = (
                 Goals(own, width=np.where(linked, goal * _NOT_EXACT, 0.0))
@@ -241,8 +233,8 @@ class _Hidden:
                     down=np.where(linked, np.clip(own.base - least, 0.0, down), 0.0),
                 )
             )
-            found["unmet"] += int(prove(goals).sum())
-        return found
+            unmet += int(prove(goals).sum())
+        return unmet
 
     def _inside(self, inner: Ints, outer: Ints) -> Bools:
         """Return whether all who are in some cells are in others, by their codes."""

@@ -7,6 +7,7 @@ cells have a program each. Programs are of a neighbourhood of cells first: all o
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 SLACK: Final = 1e-5
 #: What of the largest number in it an equation doesn't tell from 0.
 _RESOLUTION: Final = 1e-11
-#: How many cells a program has at first, and by how many times as many the next one does.
+#: How many cells a program for one has at first, how many one for many has, and by how many times
+#: as many the next one for one does.
 _AT_FIRST: Final = 400
+_AT_ONCE: Final = 2000
 _MORE: Final = 8
 #: Rounds of programs that move many cells, and the share of open goals that each must reach.
 _ROUNDS: Final = 12
@@ -32,6 +35,9 @@ _GAIN: Final = 0.1
 #: How many times as far as the largest goal a cell may move, and which goals have one program.
 _FURTHEST: Final = 1e4
 _ALIKE: Final = 1e3
+#: How many random moves there are, and the share of its room that no cell moves by chance.
+_MOVES: Final = 8
+_TIED: Final = 1e-8
 #: So many cells that can't reach their goals are enough.
 _ENOUGH: Final = 10
 _SECONDS: Final = 120.0
@@ -52,16 +58,60 @@ class Space:
         self.part = _components(self.matrix)
 
     def without(self, cells: Ints) -> Space:
-        """Return the space for who knows some cells: they don't deviate."""
+        """Return the space for an attacker who knows some cells: they don't deviate."""
         made = Space.__new__(Space)
-        made.__dict__ |= self.__dict__
+        made.__dict__ |= {"_room": self._room, "_moves": self._moves, **self.__dict__}
         made.low, made.high = self.low.copy(), self.high.copy()
         made.low[cells] = made.high[cells] = 0.0
         made.most, made.least = np.zeros_like(self.most), np.zeros_like(self.least)
-        for free, moved, lost in self.witnesses:  # the list is shared: others use it, too
-            if not np.isin(free[moved != 0], cells, assume_unique=True).any():
-                made.note(free, moved, lost)
+        made.move_all(cells)
         return made
+
+    def recall(self) -> None:
+        """Take in the witnesses that were found for others, and move no known cell."""
+        known = (self.low == 0) & (self.high == 0)
+        for free, moved, lost in self.witnesses:  # the list is shared
+            if not known[free[moved != 0]].any():
+                self.note(free, moved, lost)
+
+    def move_all(self, known: Ints) -> None:
+        """Move all cells that can at once, without known ones, by linear algebra.
+
+        Some random moves keep all equations. Of these, one is put together that doesn't move known
+        cells. It moves every other cell that isn't tied to known ones, unless these are too many.
+        """
+        _, sizes, axes = np.linalg.svd(np.linalg.qr(self._moves[known], mode="r"))
+        weights = axes[int((sizes > _TIED).sum()) :]
+        if not len(weights):
+            return
+        share = self._moves @ weights.sum(axis=0)
+        share[known] = 0.0
+        share[np.abs(share) < _TIED] = 0.0
+        moved = share * (self._room / max(float(np.abs(share).max()), 1.0))
+        lost = float(np.abs(self.matrix @ moved).sum())
+        lost += _RESOLUTION * float(np.abs(moved).max(initial=0.0))
+        every = np.arange(len(moved))
+        for each in (moved, -moved):
+            self.note(every, each, lost)
+
+    @cached_property
+    def _room(self) -> Floats:
+        """How far each cell can move both ways; where it has no end, as far as its own size."""
+        size = np.maximum(np.abs(self.base), float(np.abs(self.base).max(initial=0.0)) * SLACK)
+        return np.minimum(np.minimum(-self.low, self.high), size)
+
+    @cached_property
+    def _moves(self) -> Floats:
+        """Random moves that keep the equations, as shares of the room of each cell."""
+        from scipy.sparse import diags_array  # noqa: PLC0415 # for claims on hidden cells alone
+        from scipy.sparse.linalg import lsmr  # noqa: PLC0415 # the same
+
+        by_room = (self.matrix @ diags_array(self._room / max(self._room.max(), 1e-300))).T.tocsr()
+        found = np.random.default_rng(0).uniform(-1, 1, (len(self.base), _MOVES))
+        for at in range(_MOVES):  # what equations fix is taken off
+            fixed = lsmr(by_room, found[:, at], atol=1e-14, btol=1e-14, conlim=0, maxiter=5000)[0]
+            found[:, at] -= by_room @ fixed
+        return found
 
     def push(self, free: Ints, goal: Floats) -> None:
         """Move some cells as far as possible towards their goals, by one linear program."""
@@ -173,6 +223,8 @@ def prove(goals: Goals) -> Bools:
 
     What it returns may lack some of them, but is empty only if witnesses reach all goals.
     """
+    if goals.unmet().any():
+        goals.space.recall()
     rng = np.random.default_rng(0)  # which cells move together: any choice is sound
     while (left := goals.unmet() & ~goals.given_up).any() and goals.given_up.sum() < _ENOUGH:
         cells = np.flatnonzero(left)
@@ -186,7 +238,7 @@ def prove(goals: Goals) -> Bools:
 
 def _together(goals: Goals, cells: Ints, rng: np.random.Generator) -> None:
     """Move cells and their neighbourhood at once, up or down by chance, while that gains much."""
-    free = goals.space.near(cells, _AT_FIRST)
+    free = goals.space.near(cells, _AT_ONCE)
     chosen = np.isin(free, cells, assume_unique=True)
     above, below = (np.where(chosen, each[free], 0.0) for each in goals.short())
     for _ in range(_ROUNDS):

@@ -22,8 +22,8 @@ from halfmask.claims.crosstab_manifest import (
 from halfmask.claims.manifest import folder_of, released_file
 from halfmask.verifier.crosstabs._reading import SPELLING, codes_of, crossed_fault, read_cells
 from halfmask.verifier.crosstabs._ready import ReadyTables
-from halfmask.verifier.crosstabs._system import Cells, Tree, join_cells
-from halfmask.verifier.crosstabs._tabulation import Microdata, Tally
+from halfmask.verifier.crosstabs._system import CodeTree, TableCells, join_cells
+from halfmask.verifier.crosstabs._tabulation import CellTally, Microdata
 from halfmask.verifier.tables.part import READ_ERRORS
 
 if TYPE_CHECKING:
@@ -40,16 +40,16 @@ class Opened:
     """The tables of a release, and its originals where the owner handed them over."""
 
     details: TablesDetails
-    trees: Mapping[str, Tree]
+    trees: Mapping[str, CodeTree]
     frames: Mapping[str, pl.DataFrame]
     #: The cells of each measure.
-    cells: Mapping[str | None, Cells]
+    cells: Mapping[str | None, TableCells]
     originals: object
     #: Half a unit of the last decimal, where values were rounded before they were summed up.
     within: float
 
     @cached_property
-    def tallies(self) -> Mapping[str | None, Tally]:
+    def tallies(self) -> Mapping[str | None, CellTally]:
         """The true cells of each measure."""
         if self.details.ready is not None:
             ready = ReadyTables(self.originals, self.details, self.trees)
@@ -69,7 +69,7 @@ def open_release(path: Path, manifest: Manifest, originals: object = None) -> Op
     """Open the tables of a release; raise if a file or the manifest contradicts the manifest."""
     details = TablesDetails.of(manifest)
     _check_names(details, manifest)
-    trees = {each.name: Tree(each) for each in details.dimensions}
+    trees = {each.name: CodeTree(each) for each in details.dimensions}
     formats = {each.name: each.format for each in manifest.files}
     frames = {}
     for number, table in enumerate(details.tables, start=1):
@@ -94,7 +94,7 @@ def open_release(path: Path, manifest: Manifest, originals: object = None) -> Op
     return Opened(details, trees, frames, cells, originals, _within(manifest, cells))
 
 
-def _within(manifest: Manifest, cells: Mapping[str | None, Cells]) -> float:
+def _within(manifest: Manifest, cells: Mapping[str | None, TableCells]) -> float:
     """Return by how much a value may be rounded; all must be rounded so."""
     said = [it.parameters.get("within", 0.0) for it in manifest.claims if it.model == ADDITIVE]
     within = max((each for each in said if isinstance(each, int | float)), default=0.0)

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import VerificationError
-from halfmask.verifier.crosstabs._tabulation import LARGEST, Tally, code_texts, open_table
+from halfmask.verifier.crosstabs._tabulation import LARGEST, CellTally, code_texts, open_table
 from halfmask.verifier.tables._fitting import FORMATS
 
 if TYPE_CHECKING:
     from halfmask.claims.crosstab_manifest import StatedTable, TablesDetails
-    from halfmask.verifier.crosstabs._system import Bools, Cells, Floats, Tree
+    from halfmask.verifier.crosstabs._system import Bools, CodeTree, Floats, TableCells
 
 _NUMBERS: Final = ("value", "count", *(f"x{rank}" for rank in range(LARGEST)))
 
@@ -24,7 +24,9 @@ _NUMBERS: Final = ("value", "count", *(f"x{rank}" for rank in range(LARGEST)))
 class ReadyTables:
     """The ready tables of the owner, each with the numbers of its codes."""
 
-    def __init__(self, given: object, details: TablesDetails, trees: Mapping[str, Tree]) -> None:
+    def __init__(
+        self, given: object, details: TablesDetails, trees: Mapping[str, CodeTree]
+    ) -> None:
         if details.ready is None:
             raise VerificationError("The manifest names no columns of ready tables.")
         self.trees, self.ready = trees, details.ready
@@ -68,7 +70,7 @@ class ReadyTables:
         return rows
 
     @staticmethod
-    def _codes(rows: pl.DataFrame, tree: Tree) -> pl.Series:
+    def _codes(rows: pl.DataFrame, tree: CodeTree) -> pl.Series:
         """Return the lowest code of each row; a total of several columns has none below it."""
         levels = [rows[f"text {name}"] for name in tree.columns]
         found = levels[0] if len(levels) == 1 else pl.Series([None] * rows.height, dtype=pl.String)
@@ -88,7 +90,7 @@ class ReadyTables:
             )
         return codes
 
-    def tally(self, cells: Cells) -> Tally:
+    def tally(self, cells: TableCells) -> CellTally:
         """Return the cells of a release, and others that the tables have."""
         keys = self._keys
         known = pl.DataFrame(
@@ -109,7 +111,7 @@ class ReadyTables:
         of_parts = dict.fromkeys(("plain", "weighted"), amounts) | {
             name: np.ones(len(parts)) for name in ("rows", "weight")
         }
-        return Tally(
+        return CellTally(
             codes=known.select(keys[:-1]).to_numpy().astype(np.int32).reshape(known.height, -1),
             sums=pl.DataFrame({"rows": count, "count": count, "value": value, "absolute": size}),
             parts=pl.DataFrame({"cell": parts, "owner": owner, **of_parts}),
@@ -137,7 +139,7 @@ def _named(given: object, tables: Mapping[str, StatedTable]) -> dict[str, object
     return {name: found[name] for name in tables}
 
 
-def _add_up(cells: Cells, value: Floats, count: Floats, largest: Floats) -> None:
+def _add_up(cells: TableCells, value: Floats, count: Floats, largest: Floats) -> None:
     """Fill totals that the tables lack by their parts; any other cell that they lack is 0."""
     n = len(cells.value)
     equations, parts = cells.equations.tocsr(), cells.equations.maximum(0).tocsr()

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from halfmask.claims.crosstab_manifest import StatedRule, StatedTable, TablesDetails
     from halfmask.verifier.crosstabs._opened import Opened
-    from halfmask.verifier.crosstabs._system import Bools, Floats, Ints, Tree
-    from halfmask.verifier.crosstabs._tabulation import Contributions, Tally
+    from halfmask.verifier.crosstabs._system import Bools, CodeTree, Floats, Ints
+    from halfmask.verifier.crosstabs._tabulation import CellTally, Contributions
 
 #: What a share of a sum may be off by rounding.
 _ROUNDING: Final = 1e-9
@@ -38,7 +38,7 @@ CONCENTRATION: Final = {"dominance", "p-percent", "prior-posterior"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Needs:
+class CellNeeds:
     """The cells that must be hidden, and how far below and above an attacker's interval must go.
 
     `classes` has for each group of one category its cell, the cell of the whole group, and the
@@ -68,13 +68,13 @@ def check_rules(rules: Sequence[StatedRule], details: TablesDetails) -> None:
 
 def find_needs(
     measure: str | None,
-    tally: Tally,
+    tally: CellTally,
     rules: Sequence[StatedRule],
     opened: Opened,
-) -> Needs:
+) -> CellNeeds:
     """Apply the rules to all cells of a measure."""
     n, who = len(tally.codes), tally.of_cells()
-    needs = Needs(
+    needs = CellNeeds(
         sensitive=np.zeros(n, dtype=np.bool_), below=np.zeros(n), above=np.zeros(n), classes=[]
     )
     for rule in rules:
@@ -94,7 +94,7 @@ def find_needs(
     return needs
 
 
-def in_tables(measure: str | None, tally: Tally, rule: StatedRule, opened: Opened) -> Bools:
+def in_tables(measure: str | None, tally: CellTally, rule: StatedRule, opened: Opened) -> Bools:
     """Return which cells are in a table that a rule is for, and that it fits."""
     details, trees = opened.details, opened.trees
     totals = np.array([tree.total for tree in trees.values()])
@@ -167,11 +167,11 @@ def _units(who: Contributions, details: TablesDetails) -> Floats:
 
 
 def _classes(
-    tally: Tally,
+    tally: CellTally,
     who: Contributions,
     rule: StatedRule,
     inside: Bools,
-    trees: Mapping[str, Tree],
+    trees: Mapping[str, CodeTree],
 ) -> list[tuple[int, int, Ints]]:
     """Return the groups that are all in one category of a dimension."""
     at = [*trees].index(str(rule.dimension))

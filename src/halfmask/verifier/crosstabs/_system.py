@@ -28,7 +28,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 _MOST_PLACES: Final = 200_000_000
 
 
-class Tree:
+class CodeTree:
     """The codes of a dimension by their numbers, checked: what each covers, and its sums."""
 
     def __init__(self, stated: StatedDimension) -> None:
@@ -80,7 +80,7 @@ class Tree:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cells:
+class TableCells:
     """The cells of one measure in all tables, each once."""
 
     measure: str | None
@@ -104,8 +104,8 @@ class Cells:
 def join_cells(
     measure: str | None,
     tables: Sequence[tuple[StatedTable, pl.DataFrame]],
-    trees: Mapping[str, Tree],
-) -> Cells:
+    trees: Mapping[str, CodeTree],
+) -> TableCells:
     """Return the cells of the tables of one measure; raise if two show one cell differently."""
     if len({table.negative for table, _ in tables}) > 1:
         raise VerificationError("Tables of one measure don't agree on whether values are negative.")
@@ -123,7 +123,7 @@ def join_cells(
     )
     for table, _ in tables:
         _check_absent(table, of_table[table.name], codes, own, trees)
-    return Cells(
+    return TableCells(
         measure=measure,
         negative=tables[0][0].negative,
         codes=codes,
@@ -134,7 +134,7 @@ def join_cells(
 
 
 def _numbers(
-    table: StatedTable, frame: pl.DataFrame, trees: Mapping[str, Tree]
+    table: StatedTable, frame: pl.DataFrame, trees: Mapping[str, CodeTree]
 ) -> NDArray[np.int32]:
     """Return the codes of a table's cells as numbers, in all dimensions."""
     named = dict(zip(table.dimensions, codes_of(table), strict=True))
@@ -173,7 +173,7 @@ def _check_absent(
     lines: Ints,
     codes: NDArray[np.int32],
     value: Floats,
-    trees: Mapping[str, Tree],
+    trees: Mapping[str, CodeTree],
 ) -> None:
     """Refuse cells that another table shows and this one, which lacks them, says are 0."""
     others = [at for at, name in enumerate(trees) if name not in table.dimensions]
@@ -188,7 +188,7 @@ def _equations(
     tables: Sequence[StatedTable],
     of_table: Mapping[str, Ints],
     codes: NDArray[np.int32],
-    trees: Mapping[str, Tree],
+    trees: Mapping[str, CodeTree],
 ) -> csr_array:
     """Return each sum of a dimension for each combination of the other codes, once.
 
@@ -221,7 +221,7 @@ def _equations(
     return csr_array((np.concatenate(signs), places), shape=(n_rows, len(codes)))
 
 
-def _places(tree: Tree, codes: NDArray[np.int32]) -> tuple[Ints, Ints, Floats]:
+def _places(tree: CodeTree, codes: NDArray[np.int32]) -> tuple[Ints, Ints, Floats]:
     """Return for codes in which sums they are, and as what: the code, the sum, and its sign."""
     of_code = [
         (code, at, sign)

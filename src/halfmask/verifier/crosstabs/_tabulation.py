@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.claims.crosstab_manifest import StatedTable, TablesDetails
-    from halfmask.verifier.crosstabs._system import Cells, Floats, Ints, Tree
+    from halfmask.verifier.crosstabs._system import CodeTree, Floats, Ints, TableCells
 
 #: How many of the largest contributions of a cell rules may ask for.
 LARGEST: Final = 5
@@ -44,7 +44,7 @@ class Contributions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tally:
+class CellTally:
     """The true cells of one measure: those of the release first, then others that aren't 0.
 
     `sums` has a row for each cell, and `parts` what each contributor has in it.
@@ -98,7 +98,9 @@ _SUMS: Final = ("rows", "count", "value", "absolute")
 class Microdata:
     """The rows of the owner, with the numbers of their codes."""
 
-    def __init__(self, given: object, details: TablesDetails, trees: Mapping[str, Tree]) -> None:
+    def __init__(
+        self, given: object, details: TablesDetails, trees: Mapping[str, CodeTree]
+    ) -> None:
         self.trees, self.has_owner = trees, details.owner is not None
         measures = sorted({each.measure for each in details.tables if each.measure is not None})
         self.numbers = {name: f"x{at}" for at, name in enumerate(measures)}
@@ -125,7 +127,7 @@ class Microdata:
         if any(each.null_count() for each in self.table):
             raise VerificationError("The originals lack an owner, a weight or a number.")
 
-    def _number_codes(self, column: str, name: str, tree: Tree) -> None:
+    def _number_codes(self, column: str, name: str, tree: CodeTree) -> None:
         texts = self.table[column]
         if tree.missing is not None:
             texts = texts.fill_null(tree.missing)
@@ -138,7 +140,7 @@ class Microdata:
             )
         self.table = self.table.with_columns(found.alias(column))
 
-    def tally(self, cells: Cells, tables: Sequence[StatedTable]) -> Tally:
+    def tally(self, cells: TableCells, tables: Sequence[StatedTable]) -> CellTally:
         """Tabulate all tables of a measure."""
         value = pl.lit(1.0) if cells.measure is None else pl.col(self.numbers[cells.measure])
         rows = self.table.with_columns(rows=pl.lit(1.0), plain=value).with_columns(
@@ -159,7 +161,7 @@ class Microdata:
         known = known.with_columns(cell=pl.int_range(pl.len()))
         added = known.join(whole, on=keys, how="left", maintain_order="left").fill_null(0.0)
         of_owners = pl.concat(parts).unique([*keys, "owner"]).join(known, on=keys)
-        return Tally(
+        return CellTally(
             codes=known.select(keys[:-1]).to_numpy().astype(np.int32).reshape(known.height, -1),
             sums=added.select(_SUMS),
             parts=of_owners.select("cell", "owner", *_OF_OWNER),
@@ -207,7 +209,7 @@ class Microdata:
 
 def _expanded(
     frame: pl.DataFrame,
-    columns: Sequence[tuple[str, Tree]],
+    columns: Sequence[tuple[str, CodeTree]],
     less: Callable[[pl.DataFrame], pl.DataFrame],
 ) -> pl.DataFrame:
     """Return rows with every code that covers theirs, one dimension after the other."""

@@ -1,4 +1,4 @@
-"""What is unknown of a measure to whoever has a release, and earlier ones: cells and equations."""
+"""What is unknown of a measure to the receiver of releases: cells and equations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from halfmask.claims import Manifest
     from halfmask.verifier.crosstabs._opened import Opened
-    from halfmask.verifier.crosstabs._system import Bools, Cells, Floats, Ints, Tree
+    from halfmask.verifier.crosstabs._system import Bools, CodeTree, Floats, Ints, TableCells
 
 #: The codes of a cell that aren't totals, by dimension: the same cell in every release.
 Place = frozenset[tuple[str, str]]
@@ -94,7 +94,7 @@ def _unknown(
     )
 
 
-def _nobody(opened: Opened, cells: Cells) -> Bools:
+def _nobody(opened: Opened, cells: TableCells) -> Bools:
     """Return the cells of a sum that the release shows to be of nobody, by its counts."""
     found: Bools = np.zeros(len(cells.value), dtype=np.bool_)
     if cells.measure is None or None not in opened.cells:
@@ -124,7 +124,7 @@ def _joined(
     lower: Floats,
     upper: Floats,
 ) -> Unknown:
-    """Return what is unknown to whoever has all releases: equal codes are the same cells."""
+    """Return what is unknown to a receiver of all releases: equal codes are the same cells."""
     from scipy.sparse import vstack  # noqa: PLC0415 # for earlier releases alone
 
     own = _places(opened.cells[measure], opened.trees)
@@ -168,7 +168,7 @@ def _differs(value: Floats, shown: Floats, known: Bools) -> bool:
     return not np.allclose(value[both], shown[both], rtol=1e-9, atol=0)
 
 
-def _places(cells: Cells, trees: Mapping[str, Tree]) -> list[Place]:
+def _places(cells: TableCells, trees: Mapping[str, CodeTree]) -> list[Place]:
     """Return each cell by the names of its codes."""
     columns = [
         [None if code == tree.total else (name, tree.codes[code]) for code in column]

@@ -59,7 +59,7 @@ def crosstab(  # noqa: PLR0913 # the short form of a policy
     name
         The name of the table and of its file; by default that of `sum`, or ``"counts"``.
     derived
-        Statistics that are shown besides: ``"mean"``, ``"share"``.
+        Statistics that are shown as well: ``"mean"``, ``"share"``.
     negative
         Whether contributions may be below 0, as profits are.
     owner
@@ -80,7 +80,7 @@ def crosstab(  # noqa: PLR0913 # the short form of a policy
     dominance
         ``(n, k)``: a sum is sensitive if its ``n`` largest contributions exceed ``k`` percent.
     prior_posterior
-        ``(p, q)``: `p_percent` against somebody who knows contributions within ``q`` percent.
+        ``(p, q)``: `p_percent` against an attacker who knows contributions within ``q`` percent.
     min_frequency
         A cell with fewer contributors is sensitive.
     margin
@@ -114,9 +114,10 @@ def crosstab(  # noqa: PLR0913 # the short form of a policy
 
     Notes
     -----
-    **Guarantees.** Every sensitive cell is hidden, and so are others, until nobody can compute a
-    sensitive cell more closely than its rule allows: not from the published cells, and not with
-    what the only owner of a hidden cell knows. The whole table is audited before it is returned.
+    **Claims.** Every sensitive cell is hidden. Others are hidden until the feasibility interval of
+    each sensitive cell contains its protection interval. An owner who is alone in a hidden cell
+    can't compute another sensitive cell exactly. The whole table is audited before it is returned.
+    Coalitions and attackers who know more contributions aren't covered.
 
     **Edge cases.** Combinations that nobody is in are published as 0. If no cell is sensitive,
     nothing is hidden. A column named ``value`` or ``state`` can't be a dimension. The ``write``

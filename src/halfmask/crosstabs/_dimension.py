@@ -75,13 +75,13 @@ class Dimension:
             unknown = {each.total, *each.parts} - set(self.codes)
             if unknown or not each.parts:
                 raise HierarchyError(
-                    f"A sum of dimension {self.name!r} has {len(unknown)} codes that it lacks.",
+                    f"A sum of dimension {self.name!r} has {len(unknown)} unknown codes.",
                     hint="Each total and each part of a sum must be a code of the dimension.",
                 )
         if self.total not in self.codes:
             raise HierarchyError(
-                f"Dimension {self.name!r} has no code of the name that its total has.",
-                hint="Name the code of the total by the key total.",
+                f"Dimension {self.name!r} lacks the code of its total.",
+                hint="Name this code under the key total.",
             )
         if len(self.covers[self.total]) != len(self.leaves):
             raise HierarchyError(

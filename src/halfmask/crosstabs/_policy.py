@@ -31,7 +31,7 @@ PROTECTION: Final = OneOf(kinds=PROTECTIONS, key="method")
 class DimensionSection(Section):
     """``[dimensions.NAME]``: the codes of a column, and their sums."""
 
-    total: StrictStr = Field(default="Total", description="The code of all together.")
+    total: StrictStr = Field(default="Total", description="The code of the total.")
     levels: Names = Field(
         default=(), description="Columns of a tree, from the top down; the last has the codes."
     )
@@ -61,7 +61,7 @@ class CrosstabSection(Section):
         default=False, description="Whether contributions may be negative, as profits are."
     )
     derived: tuple[Derived, ...] = Field(
-        default=(), description="Statistics that are shown besides: mean, share."
+        default=(), description="Statistics that are shown as well: mean, share."
     )
 
 
@@ -104,7 +104,7 @@ class CrosstabOutput(Section):
 class TablesPolicy(WrittenPolicy):
     """Which tables of counts and sums are made, and how they are protected.
 
-    All tables are protected together: a cell that stands in several of them is one cell.
+    All tables are protected together: a cell that is in several of them is one cell.
 
     See Also
     --------
@@ -232,7 +232,7 @@ def _table_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
         yield "has no [[tables]].", "Name the dimensions of each table."
     if (policy.weight is None) != (policy.weights is None):
         yield (
-            "has one of weight and weights.",
+            "has weight without weights, or weights without weight.",
             'weight names a column; weights says how rules see it: "replicated" or "sample".',
         )
     if policy.ready is not None and (policy.owner is not None or policy.weight is not None):

@@ -92,8 +92,8 @@ def check_asked(policy: TablesPolicy, inputs: Inputs) -> None:
     if isinstance(protection, Suppression) and not policy.rules and not policy.cells.hide:
         raise PolicyError(
             "The policy has no [[rules]], so no cell would be hidden.",
-            hint="Say what makes a cell sensitive, such as minimum-frequency, or choose another "
-            "[protection].",
+            hint="Give a rule, such as [[minimum-frequency|--min-frequency or --p-percent]], or "
+            "choose another [protection].",
         )
     used = {
         "key": isinstance(protection, TableRounding | SmallCounts | CellKey),

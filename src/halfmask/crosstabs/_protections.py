@@ -22,7 +22,7 @@ class CellProtection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suppression(CellProtection):
-    """Hide sensitive cells, and others until nobody can compute them from what is left."""
+    """Hide sensitive cells, and others until published cells don't disclose them."""
 
     method: ClassVar[str] = "suppression"
 
@@ -100,7 +100,9 @@ class CellKey(CellProtection):
     method: ClassVar[str] = "cell-key"
 
     #: The most that is added or taken away, 1 or more.
-    max_deviation: int = field(metadata={"ge": 1, "description": "The most that is added."})
+    max_deviation: int = field(
+        metadata={"ge": 1, "description": "The most that is added or taken away."}
+    )
     #: The variance of what is added, above 0.
     variance: float = field(metadata={"gt": 0.0, "description": "The variance of the addition."})
     #: The column that tells records apart; the key of a record is made of it.

@@ -170,7 +170,8 @@ def _dimensions_of(
     if floats:
         raise SchemaError(
             f"Column {floats[0]!r} of table {name!r} has numbers with decimals and isn't named.",
-            hint="Name it under [ready], or list the dimensions of each table by [[tables]].",
+            hint="Name it as count or largest, or leave the column out. In a policy, list the "
+            "dimensions of each table by [[tables]].",
         )
     return list(names)
 
@@ -304,8 +305,8 @@ def _check_sums(table: _Table, dimensions: Sequence[Dimension], rounding: float)
         f"Table {table.name!r} isn't additive: {len(wrong):,} of {equations.shape[0]:,} sums don't "
         f"hold. The worst is along dimension {dimensions[along].name!r}: {where} differs from the "
         f"sum of its {len(parts)} parts by {share[worst]:.2%} of it.",
-        hint="Look for a part that is missing or counted twice, or for a hierarchy of another "
-        "year.",
+        hint="Look for a part that is missing or counted twice, and for a hierarchy that is "
+        "missing or of another year.",
     )
 
 

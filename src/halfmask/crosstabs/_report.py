@@ -70,7 +70,7 @@ def _how(tables: Sequence[ReleasedTable], protection: CellProtection) -> Iterato
         said = ", ".join(f"{name} = {value}" for name, value in words.items())
         yield f"Protection: {protection.method}{f' with {said}' if said else ''}."
         return
-    yield "All tables are protected as one system: a cell that stands in several is one cell."
+    yield "All tables are protected as one system: a cell that is in several tables is one cell."
     patterns = {table.measure: table.published.pattern for table in tables}
     for measure, pattern in patterns.items():
         what = "counts" if measure is None else f"sums of {measure}"
@@ -81,7 +81,7 @@ def _how(tables: Sequence[ReleasedTable], protection: CellProtection) -> Iterato
             yield f"Hidden cells of the {what} were chosen by {_SEARCHES[pattern.search]}.{stopped}"
     if any(patterns.values()):
         yield (
-            "Next to a hidden cell stands its feasibility interval: what anybody can compute of it "
+            "Next to a hidden cell is its feasibility interval: what anybody can compute of it "
             "from all published cells. Whether the cell is sensitive or protects another isn't "
             "stated."
         )

@@ -100,8 +100,8 @@ class PriorPosterior(CellRule):
             raise ParameterError(
                 f"The 'p' parameter of PriorPosterior must be below q. Got p={self.p:g} and "
                 f"q={self.q:g}.",
-                hint="Whoever knows a contribution within q percent already can't be kept from "
-                "that.",
+                hint="An attacker who knows contributions within q percent before needs no "
+                "table for that.",
             )
 
 

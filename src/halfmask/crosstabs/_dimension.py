@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from halfmask._errors import HierarchyError
@@ -104,23 +105,23 @@ class Dimension:
     @cached_property
     def covers(self) -> Mapping[str, frozenset[str]]:
         """The leaves that each code covers: a leaf covers itself."""
+        parts: dict[str, list[str]] = {}
+        for each in self.sums:
+            parts.setdefault(each.total, []).extend(each.parts)
+        try:
+            place = {code: at for at, code in enumerate(TopologicalSorter(parts).static_order())}
+        except CycleError:
+            raise HierarchyError(
+                f"The sums of dimension {self.name!r} lead back to themselves."
+            ) from None  # it has codes
         found = {leaf: frozenset([leaf]) for leaf in self.leaves}
-        waiting = list(self.sums)
-        while waiting:
-            later = [each for each in waiting if any(part not in found for part in each.parts)]
-            if len(later) == len(waiting):
-                raise HierarchyError(
-                    f"The sums of dimension {self.name!r} lead back to themselves."
-                )
-            for each in waiting:
-                if each not in later:
-                    self._cover(each, found)
-            waiting = later
+        for each in sorted(self.sums, key=lambda it: place[it.total]):
+            self._cover(each, found)
         return found
 
     def _cover(self, each: CodeSum, found: dict[str, frozenset[str]]) -> None:
         counts = Counter(leaf for part in each.parts for leaf in found[part])
-        if any(count > 1 for count in counts.values()):
+        if len(counts) < counts.total():
             raise HierarchyError(
                 f"A sum of dimension {self.name!r} counts a code twice.",
                 hint="The parts of one sum must not overlap. Write overlapping groups as sums of "
@@ -157,14 +158,11 @@ def tree_dimension(name: str, paths: Iterable[Sequence[str]], *, total: str = "T
             if code != above:
                 parts.setdefault(above, {})[code] = None
                 above = code
-    parents: dict[str, set[str]] = {}
-    for parent, children in parts.items():
-        for child in children:
-            parents.setdefault(child, set()).add(parent)
-    if any(len(above) > 1 for above in parents.values()):
+    parents = Counter(child for children in parts.values() for child in children)
+    n_twice = sum(n > 1 for n in parents.values())
+    if n_twice:
         raise HierarchyError(
-            f"{sum(len(above) > 1 for above in parents.values())} codes of dimension {name!r} "
-            "lie under two others.",
+            f"{n_twice} codes of dimension {name!r} lie under two others.",
             hint="A tree has one parent for each code. Write other groups as sums.",
         )
     return Dimension(

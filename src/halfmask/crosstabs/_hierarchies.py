@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +24,7 @@ from halfmask.crosstabs._policy import DimensionSection
 from halfmask.data import natural_order, read_hierarchy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from halfmask.crosstabs._policy import TablesPolicy
 
@@ -69,21 +70,21 @@ def read_hrc(
     ...     read_hrc(file, name="region").leaves
     ('oslo', 'bergen', 'south')
     """
-    paths: list[tuple[str, ...]] = []
+    paths: list[tuple[str, ...]] = [()]
     for number, line in enumerate(_text_of(path, name, encoding).splitlines(), start=1):
         written = line.rstrip()
         code = written.lstrip(indent).strip()
         level = len(written) - len(written.lstrip(indent))
         if not written:
             continue
-        if not code or level > len(paths[-1] if paths else ()):
+        if not code or level > len(paths[-1]):
             raise HierarchyError(
                 f"Line {number} of the .hrc file of dimension {name!r} "
                 + ("has no code." if not code else "skips a level."),
                 hint=f"Write one {indent!r} for each level before the code, and each code once.",
             )
-        paths.append((*(paths[-1] if paths else ())[:level], code))
-    if not paths:
+        paths.append((*paths[-1][:level], code))
+    if len(paths) == 1:
         raise HierarchyError(f"The .hrc file of dimension {name!r} has no codes.")
     return tree_dimension(name, paths, total=total)
 
@@ -102,7 +103,7 @@ def code_columns(policy: TablesPolicy) -> list[str]:
 
 def build_dimensions(
     policy: TablesPolicy,
-    found: Mapping[str, Sequence[tuple[str, ...]]],
+    found: Mapping[str, Collection[tuple[str, ...]]],
     *,
     order: Mapping[str, Sequence[str]],
     totals_too: bool = False,
@@ -116,16 +117,13 @@ def build_dimensions(
     made = {}
     for name, paths in found.items():
         section = policy.dimensions.get(name) or DimensionSection()
-        dimension = _declared(
-            policy,
-            name,
-            section,
-            paths,
-            order=order.get(columns_of(policy, name)[-1], ()),
-            totals_too=totals_too,
-        )
-        made[name] = _with_sums(dimension, section.sums)
-        _check_codes(made[name], [path[-1] for path in paths], totals_too=totals_too)
+        codes = {path[-1] for path in paths}
+        ordered = order.get(columns_of(policy, name)[-1], ())
+        if not totals_too and section.total in codes:
+            raise _report_total(name)
+        dimension = _with_sums(_declared(policy, name, section, paths, ordered), section.sums)
+        _check_codes(dimension, codes, totals_too=totals_too)
+        made[name] = dimension
     return made
 
 
@@ -133,10 +131,8 @@ def _declared(
     policy: TablesPolicy,
     name: str,
     section: DimensionSection,
-    paths: Sequence[tuple[str, ...]],
-    *,
+    paths: Collection[tuple[str, ...]],
     order: Sequence[str],
-    totals_too: bool,
 ) -> Dimension:
     """Return a dimension without the sums that the policy adds."""
     given = [key for key in ("levels", "hierarchy", "codes") if getattr(section, key)]
@@ -146,18 +142,13 @@ def _declared(
             hint="Keep one of them; further groups of codes are sums.",
         )
     if section.hierarchy is not None:
-        place = Path(section.hierarchy)
-        if policy.folder is not None:
-            place = policy.folder / place
+        place = (policy.folder or Path()) / section.hierarchy
         return read_tree(place, name=name, total=section.total)
     if section.codes:
         return flat_dimension(name, section.codes, total=section.total)
     if section.levels:
         return tree_dimension(name, _sorted_paths(paths, order), total=section.total)
-    codes = {path[-1] for path in paths} - set(section.sums)
-    if section.total in codes and not totals_too:
-        raise _report_total(name)
-    codes.discard(section.total)
+    codes = {path[-1] for path in paths}.difference(section.sums, [section.total])
     return flat_dimension(name, _sorted_codes(codes, order), total=section.total)
 
 
@@ -169,14 +160,15 @@ def _sorted_codes(codes: Iterable[str], order: Sequence[str]) -> list[str]:
     return [*ordered, *others]
 
 
-def _sorted_paths(paths: Sequence[tuple[str, ...]], order: Sequence[str]) -> list[tuple[str, ...]]:
+def _sorted_paths(
+    paths: Collection[tuple[str, ...]], order: Sequence[str]
+) -> list[tuple[str, ...]]:
     """Return paths in the order of the codes of each level; rows of a table have no order."""
-    longest = max(map(len, paths))
-    ranks = []
-    for level in range(longest):
-        codes = {path[level] for path in paths if len(path) > level}
-        ordered = _sorted_codes(codes, order if level == longest - 1 else ())
-        ranks.append({code: at for at, code in enumerate(ordered)})
+    ranks: list[dict[str, int]] = []
+    for level in reversed(range(max(map(len, paths)))):
+        codes = _sorted_codes({path[level] for path in paths if len(path) > level}, order)
+        ranks.insert(0, {code: at for at, code in enumerate(codes)})
+        order = ()  # it is that of the column of the last level
     return sorted(paths, key=lambda path: [ranks[at][code] for at, code in enumerate(path)])
 
 
@@ -199,11 +191,9 @@ def read_tree(path: Path, *, name: str, total: str) -> Dimension:
     rows, delimiter = _rows_of(path, name)
     first, last = (len({row[side] for row in rows}) for side in (0, -1))
     if first > last or (first == last and (delimiter == ";" or len(rows[0]) == 1)):
-        tree = read_hierarchy(path, column=name, delimiter=delimiter)
-        paths: Iterable[Sequence[str]] = (row[::-1] for row in tree.levels.rows())
-        return tree_dimension(
-            name, ([c for c in path if c != _ROOT] for path in paths), total=total
-        )
+        leaves = read_hierarchy(path, column=name, delimiter=delimiter).levels.rows()
+        paths = ([code for code in leaf[::-1] if code != _ROOT] for leaf in leaves)
+        return tree_dimension(name, paths, total=total)
     return tree_dimension(name, _filled(rows[1:], name), total=total)
 
 
@@ -228,21 +218,18 @@ def _rows_of(path: Path, name: str) -> tuple[list[list[str]], str]:
     return single, ";"
 
 
-def _filled(rows: Iterable[list[str]], name: str) -> list[tuple[str, ...]]:
-    """Return paths without the empty fields at their ends."""
-    paths = []
-    for number, row in enumerate(rows, start=2):
-        path = tuple(row)
+def _filled(rows: Iterable[list[str]], name: str) -> Iterator[list[str]]:
+    """Yield paths without the empty fields at their ends."""
+    for number, path in enumerate(rows, start=2):
         while path and not path[-1]:
-            path = path[:-1]
+            path.pop()
         if not path or "" in path:
             raise HierarchyError(
                 f"Line {number} of the hierarchy file of dimension {name!r} has an empty field "
                 "before its code.",
                 hint="Repeat the code above where a level has none.",
             )
-        paths.append(path)
-    return paths
+        yield path
 
 
 def _text_of(path: str | Path, name: str, encoding: str) -> str:
@@ -258,36 +245,28 @@ def _text_of(path: str | Path, name: str, encoding: str) -> str:
 
 def _with_sums(dimension: Dimension, sums: Mapping[str, Sequence[str]]) -> Dimension:
     """Return a dimension with further codes that are sums of others."""
-    if not sums:
-        return dimension
-    known = {*dimension.codes, *sums}
-    unknown = sum(part not in known for parts in sums.values() for part in parts)
+    codes = dict.fromkeys((*dimension.codes, *sums))
+    unknown = sum(part not in codes for parts in sums.values() for part in parts)
     if unknown:
         raise HierarchyError(
             f"The sums of dimension {dimension.name!r} have {unknown} parts that are no codes.",
             hint="Each part must be a code of the table. Declare codes that the table may lack "
             "under codes.",
         )
-    return Dimension(
-        name=dimension.name,
-        codes=tuple(dict.fromkeys((*dimension.codes, *sums))),
-        sums=(*dimension.sums, *(CodeSum(code, tuple(parts)) for code, parts in sums.items())),
-        total=dimension.total,
-    )
+    more = (CodeSum(code, tuple(parts)) for code, parts in sums.items())
+    return replace(dimension, codes=tuple(codes), sums=(*dimension.sums, *more))
 
 
-def _check_codes(dimension: Dimension, codes: Sequence[str], *, totals_too: bool) -> None:
+def _check_codes(dimension: Dimension, codes: set[str], *, totals_too: bool) -> None:
     """Raise where a table has codes that a dimension lacks, or that are sums of others."""
-    unknown = len(set(codes) - set(dimension.codes))
+    unknown = codes.difference(dimension.codes)
     if unknown:
         raise SchemaError(
-            f"Column {dimension.name!r} has {unknown} codes that its dimension lacks.",
+            f"Column {dimension.name!r} has {len(unknown)} codes that its dimension lacks.",
             hint="Add them to the hierarchy file, or to codes in the policy.",
         )
-    inner = set() if totals_too else set(codes) - set(dimension.leaves)
-    if dimension.total in inner:
-        raise _report_total(dimension.name)
-    if inner:
+    inner = codes.difference(dimension.leaves)
+    if inner and not totals_too:
         raise SchemaError(
             f"Column {dimension.name!r} has rows of {len(inner)} codes that are sums of others.",
             hint="Each row of microdata needs a code at the bottom of its hierarchy. Give such "

@@ -1,10 +1,8 @@
 """Tables that are ready: cells with their totals, checked and linked to one system.
 
-A file, a folder of files, a list of files, a mapping of names to frames, or one frame: each is a
-table, and those of one policy are linked. Codes of totals are known by the dimensions of the
-policy: a column without a declared tree is a flat list with the code of its total. Totals that a
-table lacks are added as sums of their parts; `CellSystem.added` counts them. A cell that a table
-lacks is 0.
+Codes of totals are known by the dimensions of the policy: a column without a declared tree is a
+flat list with the code of its total. Totals that a table lacks are added as sums of their parts;
+`CellSystem.added` counts them. A cell that a table lacks is 0.
 
 Sums must hold within the rounding of the numbers: half a unit of the last decimal that is written,
 for each cell of the sum. `CellSystem.rounding` keeps it. Whole counts must add up exactly.
@@ -13,9 +11,7 @@ for each cell of the sum. `CellSystem.rounding` keeps it. Whole counts must add 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -31,6 +27,8 @@ from halfmask.data import ReadOptions, Source, leaf_text, open_table
 from halfmask.data.io.formats import TEXT_FORMATS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
@@ -60,17 +58,20 @@ class _Table:
 
 
 def read_ready(
-    tables: object, policy: TablesPolicy, section: ReadySection, *, progress: Progress = silent
+    tables: Mapping[str, object],
+    policy: TablesPolicy,
+    section: ReadySection,
+    *,
+    progress: Progress = silent,
 ) -> tuple[CellSystem, ...]:
     """Return the cells of ready tables as one system; see the module."""
     progress("reading ready tables")
-    found = [_read(name, where, policy, section) for name, where in _named(tables, policy).items()]
+    found = [_read(name, where, policy, section) for name, where in tables.items()]
     paths: dict[str, dict[tuple[str, ...], None]] = {}
     for table in found:
         for name, texts in table.paths.items():
             paths.setdefault(name, {}).update(dict.fromkeys(texts))
-    unique = {name: list(texts) for name, texts in paths.items()}
-    dimensions = tuple(build_dimensions(policy, unique, order={}, totals_too=True).values())
+    dimensions = tuple(build_dimensions(policy, paths, order={}, totals_too=True).values())
     crossed = {table.name: tuple(table.paths) for table in found}
     check_size(crossed, dimensions, zeros=policy.zeros, progress=progress)
     is_count = section.count in (None, section.value) and not section.largest
@@ -80,48 +81,6 @@ def read_ready(
         table.cells = _with_totals(_placed(table, dimensions), table, dimensions)
         _check_sums(table, dimensions, rounding)
     return (_linked(found, policy, section, dimensions, rounding, is_count=is_count),)
-
-
-def _named(tables: object, policy: TablesPolicy) -> dict[str, object]:
-    """Return each table by its name."""
-    wanted = [each.name for each in policy.tables]
-    if isinstance(tables, Mapping):
-        found: dict[str, object] = {str(name): where for name, where in tables.items()}
-    elif isinstance(tables, str | Path) and Path(tables).is_dir():
-        found = {path.name.partition(".")[0]: path for path in _files(Path(tables), policy)}
-    elif isinstance(tables, list | tuple):
-        found = {Path(path).stem: path for path in tables}
-        if len(found) < len(tables):
-            raise DataError("Two ready tables have one name.", hint="Rename one of the files.")
-    elif isinstance(tables, str | Path):
-        return {wanted[0] if len(wanted) == 1 else Path(tables).stem: tables}
-    else:
-        return {wanted[0] if len(wanted) == 1 else "table": tables}
-    missing = [name for name in wanted if name not in found]
-    if missing or not found:
-        raise DataError(
-            f"There are no ready tables of these names: {', '.join(map(repr, missing))}."
-            if missing
-            else "The folder has no ready tables.",
-            hint="The name of a table is that of its file, without the ending.",
-        )
-    return {name: found[name] for name in wanted or found}
-
-
-def _files(folder: Path, policy: TablesPolicy) -> list[Path]:
-    """Return the files of a folder that aren't hierarchies, in order."""
-    base = policy.folder or Path()
-    trees = {
-        (base / each.hierarchy).resolve() for each in policy.dimensions.values() if each.hierarchy
-    }
-    return [
-        path
-        for path in sorted(folder.iterdir())
-        if path.is_file()
-        and path.name[0] not in "._"
-        and path.suffix.lower() != ".hrc"
-        and path.resolve() not in trees
-    ]
 
 
 def _read(name: str, where: object, policy: TablesPolicy, section: ReadySection) -> _Table:

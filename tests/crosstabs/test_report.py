@@ -97,9 +97,27 @@ def test_distances_of_rounded_cells_stand_on_the_owners_page_alone():
         name="t", dimensions=table.dimensions, negative=False, derived=(), published=published
     )
     settings = TableRounding(base=5.0)
+    page = html_page("t", list(page_blocks([rounded], settings)))
 
+    assert "A published sum of turnover of 50 can stand for each true one between 45 and" in page
     assert "largest distance" in owner_page([rounded], settings)
-    assert "distance" not in html_page("t", list(page_blocks([rounded], settings)))
+    assert "distance" not in page
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (TableRounding(base=5.0), "count of 50 can stand for each true one from 46 to 54."),
+        # Of a base with decimals: 23 and 27 can become 25.
+        (TableRounding(base=2.5, way="random"), "count of 25 can stand for each true one between"),
+    ],
+)
+def test_the_page_says_what_a_rounded_count_can_stand_for(settings, said):
+    table = a_table()
+    counts = replace(table.published.cells, measure=None, value=np.ones(table.published.cells.n))
+    counted = replace(table, published=replace(table.published, cells=counts))
+
+    assert said in html_page("t", list(page_blocks([counted], settings)))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -64,12 +64,13 @@ def _claim(
     *,
     about: Mapping[str, Json] | None = None,
     evidence: Mapping[str, Json] | None = None,
+    basis: Literal["counted", "accounted"] = "counted",
 ) -> Claim:
     return Claim(
         model=model,
         parameters=parameters or {},
         about=about or {},
-        basis="counted",
+        basis=basis,
         evidence=evidence or {},
     )
 
@@ -115,11 +116,8 @@ def stated_rule(rule: CellRule) -> dict[str, Json]:
     """
     given = ((each.name, getattr(rule, each.name)) for each in fields(rule))
     stated = {name: value for name, value in given if value not in (None, ())}
-    return {"rule": rule.rule, **{name: _listed(value) for name, value in stated.items()}}
-
-
-def _listed(value: Any) -> Json:  # noqa: ANN401 # of a rule
-    return list(value) if isinstance(value, tuple) else value
+    lists = {name: list(it) if isinstance(it, tuple) else it for name, it in stated.items()}
+    return {"rule": rule.rule, **lists}
 
 
 def _rounding_claims(
@@ -136,13 +134,8 @@ def _cell_key_claim(settings: CellKey) -> Claim:
     from halfmask.crosstabs._cell_key import transition_table  # noqa: PLC0415 # rare
 
     table: list[Json] = [list(row) for row in transition_table(settings).tolist()]
-    return Claim(
-        model=CELL_KEY,
-        parameters={"max_deviation": settings.max_deviation, "variance": settings.variance},
-        about={},
-        basis="accounted",
-        evidence={"transitions": table},
-    )
+    parameters = {"max_deviation": settings.max_deviation, "variance": settings.variance}
+    return _claim(CELL_KEY, parameters, evidence={"transitions": table}, basis="accounted")
 
 
 def additive_claim(published: Sequence[PublishedCells], *, within: float = 0.0) -> Claim:

@@ -181,10 +181,9 @@ def _names(given: str | Sequence[str]) -> tuple[str, ...]:
 def _dimension_sections(
     names: Sequence[str], hierarchies: str | Path | Mapping[str, str | Path] | None, total: str
 ) -> dict[str, dict[str, str]]:
-    sections = {name: {"total": total} for name in names}
-    for name, path in _hierarchy_files(names, hierarchies).items():
-        sections[name]["hierarchy"] = str(Path(path).absolute())
-    return sections
+    found = _hierarchy_files(names, hierarchies).items()
+    trees = {name: {"hierarchy": str(Path(path).absolute())} for name, path in found}
+    return {name: {"total": total, **trees.get(name, {})} for name in names}
 
 
 def _hierarchy_files(
@@ -229,10 +228,10 @@ def _rules(
     if p_percent is not None:
         rules.append({"rule": "p-percent", "p": _number(p_percent)})
     if dominance is not None:
-        n, k = _pair(dominance, "dominance")
+        n, k = _pair(dominance, "dominance", "(n, k), such as (2, 85)")
         rules.append({"rule": "dominance", "n": n, "k": _number(k)})
     if prior_posterior is not None:
-        p, q = _pair(prior_posterior, "prior_posterior")
+        p, q = _pair(prior_posterior, "prior_posterior", "(p, q), such as (10, 50)")
         rules.append({"rule": "prior-posterior", "p": _number(p), "q": _number(q)})
     if not rules:
         raise ParameterError(
@@ -247,12 +246,10 @@ def _number(given: Any) -> Any:  # noqa: ANN401 # the policy refuses what isn't 
     return float(given) if isinstance(given, int) and not isinstance(given, bool) else given
 
 
-def _pair(given: object, name: str) -> tuple[Any, Any]:
+def _pair(given: object, name: str, hint: str) -> tuple[Any, Any]:
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
         raise ParameterError(
             f"The {name!r} parameter of crosstab must be a pair of numbers.",
-            hint={"dominance": "Give (n, k), such as (2, 85)."}.get(
-                name, "Give (p, q), such as (10, 50)."
-            ),
+            hint=f"Give {hint}.",
         )
     return given[0], given[1]

@@ -273,19 +273,12 @@ def _protection_faults(policy: TablesPolicy) -> Iterator[tuple[str, str]]:
                 "Write margin into [cells], in percent: 10.0, for example.",
             )
         return
-    for name, given in (
-        ("[[rules]]", policy.rules),
-        ("[cells]", state.hide or state.publish),
-        ("earlier", policy.earlier),
-    ):
+    stated = {"[cells]": state.hide or state.publish, "earlier": policy.earlier}
+    for name, given in {"[[rules]]": policy.rules, **stated}.items():
         if given:
-            yield (
-                (
-                    f"has {name}, which goes with suppression; its protection is "
-                    f"{protection.method!r}."
-                ),
-                "Leave it out: every cell is protected in the same way.",
-            )
+            what = f"has {name}, which goes with suppression; its protection is"
+            hint = "Leave it out: every cell is protected in the same way."
+            yield f"{what} {protection.method!r}.", hint
     if not isinstance(protection, TableRounding) and policy.ready is not None:
         yield (
             f"has [ready], which goes with suppression and rounding, and {protection.method!r}.",

@@ -139,15 +139,8 @@ def read_originals(table: object, policy: TablesPolicy) -> object:
 def _rows_for_verifier(given: object, policy: TablesPolicy) -> object:
     if not isinstance(given, Source):
         return given
-    return given.read(columns=[*code_columns(policy), *_numbers(policy)])
-
-
-def _numbers(policy: TablesPolicy) -> list[str]:
-    """Return the other columns of microdata that tables are made of."""
-    others = [policy.owner, policy.weight, *(each.value for each in policy.tables)]
-    return list(
-        {each: None for each in others if each is not None and each not in code_columns(policy)}
-    )
+    numbers = (policy.owner, policy.weight, *(each.value for each in policy.tables))
+    return given.read(columns=list(dict.fromkeys([*_codes(policy), *filter(None, numbers)])))
 
 
 def _check_columns(tables: Sequence[ReleasedTable]) -> None:
@@ -213,7 +206,7 @@ def details(release: Release[TablesFacts]) -> Mapping[str, Json]:
         if each.name in used
     }
     return TablesDetails(
-        method=_stated_method(policy),
+        method=policy.protection.model_dump(mode="json"),
         dimensions=tuple(_stated(each, policy) for each in dimensions.values()),
         tables=tuple(
             StatedTable(
@@ -228,7 +221,10 @@ def details(release: Release[TablesFacts]) -> Mapping[str, Json]:
             for table in tables
         ),
         zeros=policy.zeros,
-        earlier=tuple(_hash(folder) for folder in earlier_folders(policy)),
+        earlier=tuple(
+            hashlib.sha256(manifest_path(folder).read_bytes()).hexdigest()
+            for folder in earlier_folders(policy)
+        ),
         owner=policy.owner,
         weight=policy.weight,
         weights=policy.weights,
@@ -243,15 +239,6 @@ def details(release: Release[TablesFacts]) -> Mapping[str, Json]:
 def earlier_folders(policy: TablesPolicy) -> tuple[Path, ...]:
     """Return the folders of earlier releases; their paths start at the policy."""
     return tuple((policy.folder or Path()) / each for each in policy.earlier)
-
-
-def _hash(folder: Path) -> str:
-    return hashlib.sha256(manifest_path(folder).read_bytes()).hexdigest()
-
-
-def _stated_method(policy: TablesPolicy) -> dict[str, Json]:
-    section: dict[str, Json] = policy.protection.model_dump(mode="json")
-    return section
 
 
 def _stated(dimension: Dimension, policy: TablesPolicy) -> StatedDimension:

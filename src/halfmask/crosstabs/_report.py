@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from halfmask.crosstabs._changes import crosstab_change
-from halfmask.crosstabs._protections import Suppression
+from halfmask.crosstabs._protections import Suppression, TableRounding
 from halfmask.crosstabs._writing import CROSS, crossed_lines, number_text
 from halfmask.release import TableBlock, TextBlock, html_page
 from halfmask.release.page import ChapterBlock, StyledCell, percent
@@ -69,6 +69,8 @@ def _how(tables: Sequence[ReleasedTable], protection: CellProtection) -> Iterato
         words = {name: getattr(protection, name) for name in protection.__dataclass_fields__}
         said = ", ".join(f"{name} = {value}" for name, value in words.items())
         yield f"Protection: {protection.method}{f' with {said}' if said else ''}."
+        if isinstance(protection, TableRounding):
+            yield from _true_values(tables, protection)
         return
     yield "All tables are protected as one system: a cell that is in several tables is one cell."
     patterns = {table.measure: table.published.pattern for table in tables}
@@ -85,6 +87,21 @@ def _how(tables: Sequence[ReleasedTable], protection: CellProtection) -> Iterato
             "from all published cells. Whether the cell is sensitive or protects another isn't "
             "stated."
         )
+
+
+def _true_values(tables: Sequence[ReleasedTable], settings: TableRounding) -> Iterator[str]:
+    """Yield, by an example, which true values are published as one rounded value."""
+    from halfmask.crosstabs._round import existence_interval  # noqa: PLC0415 # loads a kernel
+
+    example = np.array([(10 + settings.steps) * settings.base])  # its ends aren't below 0
+    for what, value in {table.measure: table.published.cells.value for table in tables}.items():
+        whole = what is None and settings.base % 1 == 0 and bool((value % 1 == 0).all())
+        ends = existence_interval(example, settings, whole=whole)
+        low, high = (number_text(float(end[0])) for end in ends)
+        span = f"from {low} to" if whole else f"between {low} and"
+        shown = number_text(float(example[0]))
+        said = "count" if what is None else f"sum of {what}"
+        yield f"A published {said} of {shown} can stand for each true one {span} {high}."
 
 
 def _shown(table: ReleasedTable) -> TableBlock:
@@ -223,12 +240,13 @@ def _listed(published: PublishedCells) -> Iterator[AnyBlock]:
     order = hidden[np.argsort(~is_sensitive[hidden], kind="stable")]
     names = [each.name for each in cells.dimensions]
     codes = cells.labels(order[:_LISTED], names).rows() or [()] * len(order[:_LISTED])
+    low, high = cells.value - sensitivity.below, cells.value + sensitivity.above
     rows = [
         (
             *own,
             number_text(float(cells.value[cell])),
             ", ".join(sensitivity.reasons[cell]) or "protects others",
-            _needed(published, int(cell)) if is_sensitive[cell] else "",
+            interval_text(float(low[cell]), float(high[cell])) if is_sensitive[cell] else "",
             interval_text(float(found.lower[cell]), float(found.upper[cell])),
         )
         for own, cell in zip(codes, order[:_LISTED].tolist(), strict=True)
@@ -239,15 +257,6 @@ def _listed(published: PublishedCells) -> Iterator[AnyBlock]:
         (*names, "true value", "rules", "needs", "attacker's interval"),
         rows,
         caption=f"Sensitive cells come first.{cut}",
-    )
-
-
-def _needed(published: PublishedCells, cell: int) -> str:
-    sensitivity, value = published.sensitivity, float(published.cells.value[cell])
-    if sensitivity is None:
-        return ""
-    return interval_text(
-        value - float(sensitivity.below[cell]), value + float(sensitivity.above[cell])
     )
 
 

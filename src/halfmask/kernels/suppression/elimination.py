@@ -97,11 +97,7 @@ def eliminate_rows(system: System, hidden: NDArray[np.bool_], order: NDArray[np.
             cell = system.cells[at]
             if hidden[cell]:
                 row[cell] = PRIME - 1 if system.signs[at] < 0 else 1
-                touched[cell] = True
-                support[n_support] = cell
-                n_support += 1
-                if row_of[cell] >= 0:
-                    heapq.heappush(waiting, row_of[cell])
+                n_support = _touch(cell, touched, support, n_support, row_of, waiting)
         n_made = made_starts[n_rows]
         while len(waiting) > 0:
             other = heapq.heappop(waiting)
@@ -116,18 +112,9 @@ def eliminate_rows(system: System, hidden: NDArray[np.bool_], order: NDArray[np.
             for at in range(starts[other], starts[other + 1]):
                 cell = cells[at]
                 if not touched[cell]:
-                    touched[cell] = True
-                    support[n_support] = cell
-                    n_support += 1
-                    if row_of[cell] >= 0:
-                        heapq.heappush(waiting, row_of[cell])
+                    n_support = _touch(cell, touched, support, n_support, row_of, waiting)
                 row[cell] = (row[cell] + (PRIME - times) * values[at]) % PRIME
-        pivot, fewest = -1, 1 << 62
-        for i in range(n_support):
-            cell = support[i]
-            n_uses = system.cell_starts[cell + 1] - system.cell_starts[cell]
-            if row[cell] != 0 and n_uses < fewest:
-                pivot, fewest = cell, n_uses
+        pivot = _find_pivot(system, support[:n_support], row)
         if pivot >= 0:
             at = starts[n_rows]
             while at + n_support > len(cells):
@@ -149,6 +136,34 @@ def eliminate_rows(system: System, hidden: NDArray[np.bool_], order: NDArray[np.
         starts[: n_rows + 1], cells, values, made_starts[: n_rows + 1], made_rows, made_values,
         equations[:n_rows], inverses[:n_rows],
     )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _touch(
+    cell: int,
+    touched: NDArray[np.bool_],
+    support: NDArray[np.int32],
+    n_support: int,
+    row_of: NDArray[np.int64],
+    waiting: list[np.int64],
+) -> int:
+    """Take a cell into the support, and let the row of which it is the pivot wait."""
+    touched[cell] = True
+    support[n_support] = cell
+    if row_of[cell] >= 0:
+        heapq.heappush(waiting, row_of[cell])
+    return n_support + 1
+
+
+@njit(nogil=True, cache=True)
+def _find_pivot(system: System, support: NDArray[np.int32], row: NDArray[np.int64]) -> int:
+    """Return the cell of a row that is in the fewest equations; -1 if the row is empty."""
+    pivot, fewest = -1, 1 << 62
+    for cell in support:
+        n_uses = system.cell_starts[cell + 1] - system.cell_starts[cell]
+        if row[cell] != 0 and n_uses < fewest:
+            pivot, fewest = cell, n_uses
+    return pivot
 
 
 @njit(nogil=True, cache=True)

@@ -140,7 +140,7 @@ def _rows_for_verifier(given: object, policy: TablesPolicy) -> object:
     if not isinstance(given, Source):
         return given
     numbers = (policy.owner, policy.weight, *(each.value for each in policy.tables))
-    return given.read(columns=list(dict.fromkeys([*_codes(policy), *filter(None, numbers)])))
+    return given.read(columns=list(dict.fromkeys([*code_columns(policy), *filter(None, numbers)])))
 
 
 def _check_columns(tables: Sequence[ReleasedTable]) -> None:

@@ -21,7 +21,7 @@ from halfmask.crosstabs._protections import (
     Suppression,
     TableRounding,
 )
-from halfmask.crosstabs._requirements import state_requirements
+from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
 from halfmask.crosstabs._suppress import suppress
 
 if TYPE_CHECKING:
@@ -142,7 +142,16 @@ def _suppressed(
             "aren't met.",
             hint="Allow more cells to be hidden, or publish tables with fewer codes.",
         )
-    hidden = pattern.hidden & ~_told(pattern.hidden, sensitivity, known, found)
+    told = _told(pattern.hidden, sensitivity, known, found)
+    hidden = pattern.hidden & ~told
+    if (
+        told.any()
+        and settings.hidden_sums
+        and sensitive_sums(cells, rules, hidden, weights=policy.weights)
+    ):
+        # A sum that wasn't seen as published tells too much: it is known while others are chosen.
+        seen = replace(known, must_stay=known.must_stay | told)
+        return _suppressed(cells, seen, policy, settings, inputs)
     return Published(
         cells=cells,
         value=np.where(hidden, np.nan, cells.value),

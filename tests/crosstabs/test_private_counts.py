@@ -5,8 +5,6 @@ What is drawn fails a test below once in a million runs: each says why.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import polars as pl
 import pytest
@@ -124,7 +122,7 @@ def test_the_cost_is_what_the_verifier_adds_up():
         ("ab", 9, 3.0),
         ("c", 2, 3.0),
     ]
-    assert stated[0]["deviation"] == pytest.approx(math.sqrt(2) * 3 / 0.5)
+    assert stated[0]["scale"] == pytest.approx(3 / 0.5)
     assert "standard deviation of 8.485" in made.noise[0].sentence()
 
 

@@ -93,7 +93,6 @@ class PrivateCells:
                 "cells": each.cells,
                 "sensitivity": each.mechanism.sensitivity,
                 "scale": each.mechanism.scale,
-                "deviation": each.deviation,
             }
             for each in self.noise
         ]

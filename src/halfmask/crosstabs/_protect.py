@@ -21,7 +21,7 @@ from halfmask.crosstabs._protections import (
     Suppression,
     TableRounding,
 )
-from halfmask.crosstabs._requirements import state_requirements
+from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
 from halfmask.crosstabs._suppress import suppress
 
 if TYPE_CHECKING:
@@ -147,14 +147,16 @@ def _suppressed(
             "aren't met.",
             hint="Allow more cells to be hidden, or publish tables with fewer codes.",
         )
-    told = pattern.hidden & _told(found) & ~sensitivity.is_sensitive
-    if (told & known.must_hide).any():
-        raise GuaranteeNotMetError(
-            f"{int((told & known.must_hide).sum())} cells of {what} that an earlier release hid "
-            "could be computed from today's tables.",
-            hint="Write margin into [cells], in percent: such cells then get an interval, too.",
-        )
-    hidden = pattern.hidden & ~told  # what everybody can compute protects no other cell
+    told = _told(pattern.hidden, sensitivity, known, found)
+    hidden = pattern.hidden & ~told
+    if (
+        told.any()
+        and settings.hidden_sums
+        and sensitive_sums(cells, rules, hidden, weights=policy.weights)
+    ):
+        # A sum that wasn't seen as published tells too much: it is known while others are chosen.
+        seen = replace(known, must_stay=known.must_stay | told)
+        return _suppressed(cells, seen, policy, settings, inputs)
     return PublishedCells(
         cells=cells,
         value=np.where(hidden, np.nan, cells.value),

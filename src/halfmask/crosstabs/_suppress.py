@@ -160,7 +160,7 @@ class _Search:
             return
         always = self._stated(self._start)
         filled = self._cells.value != 0
-        mostly = 2 * np.count_nonzero(self._start & filled) > np.count_nonzero(filled)
+        mostly = bool(2 * (self._start & filled).sum() > filled.sum())
         hidden = self._grown(self._start, tried=mostly, together=mostly)
         yield self._pattern(hidden, search)
         for _ in range(_CLEANINGS):

@@ -21,7 +21,7 @@ from halfmask.crosstabs._protections import (
     Suppression,
     TableRounding,
 )
-from halfmask.crosstabs._requirements import state_requirements
+from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
 from halfmask.crosstabs._suppress import suppress
 
 if TYPE_CHECKING:
@@ -122,27 +122,35 @@ def _suppressed(
     if not sensitivity.is_sensitive.any():
         hidden = np.zeros(cells.n, dtype=bool)
         return Published(cells=cells, value=cells.value, hidden=hidden, sensitivity=sensitivity)
-    inputs.progress(f"protecting {what}")
-    pattern = suppress(
-        cells,
-        sensitivity,
-        known,
-        settings,
-        rules=rules,
-        weights=policy.weights,
-        progress=inputs.progress,
-    )
-    _check_left(what, pattern.hidden & filled, filled, "sensitive or needed to protect those")
-    inputs.progress(f"auditing {what}")
-    needs = state_requirements(cells, sensitivity, pattern.hidden, singletons=settings.singletons)
-    found = audit(cells, pattern.hidden, needs, known, progress=inputs.progress)
-    if len(found.unmet):
-        raise GuaranteeNotMetError(
-            f"{len(found.unmet)} of {len(needs.cell)} requirements on hidden cells of {what} "
-            "aren't met.",
-            hint="Allow more cells to be hidden, or publish tables with fewer codes.",
+    told = np.zeros(cells.n, dtype=bool)
+    while True:
+        inputs.progress(f"protecting {what}")
+        pattern = suppress(
+            cells,
+            sensitivity,
+            replace(known, must_stay=known.must_stay | told),
+            settings,
+            rules=rules,
+            weights=policy.weights,
+            progress=inputs.progress,
         )
-    hidden = pattern.hidden & ~_told(pattern.hidden, sensitivity, known, found)
+        _check_left(what, pattern.hidden & filled, filled, "sensitive or needed to protect those")
+        inputs.progress(f"auditing {what}")
+        needs = state_requirements(
+            cells, sensitivity, pattern.hidden, singletons=settings.singletons
+        )
+        found = audit(cells, pattern.hidden, needs, known, progress=inputs.progress)
+        if len(found.unmet):
+            raise GuaranteeNotMetError(
+                f"{len(found.unmet)} of {len(needs.cell)} requirements on hidden cells of {what} "
+                "aren't met.",
+                hint="Allow more cells to be hidden, or publish tables with fewer codes.",
+            )
+        told |= _told(pattern.hidden, sensitivity, known, found)
+        hidden = pattern.hidden & ~told
+        sums = sensitive_sums(cells, rules, hidden, weights=policy.weights)
+        if not settings.hidden_sums or not sums:
+            break  # otherwise a sum needs other cells than those that everybody can compute
     return Published(
         cells=cells,
         value=np.where(hidden, np.nan, cells.value),

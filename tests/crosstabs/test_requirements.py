@@ -21,6 +21,7 @@ from halfmask.crosstabs._rules import (
     Dominance,
     MinimumFrequency,
     PPercent,
+    Rule,
     SensitiveZeros,
 )
 
@@ -308,7 +309,7 @@ def test_a_firm_that_dominates_the_hidden_cells_of_a_row_is_seen():
     pair = [("a1", "b1"), ("a1", "b2"), ("a2", "b1"), ("a2", "b2")]
     found = sensitive_sums(cells, [rule], hide(cells, *pair), weights=None)
     first = sorted([at(cells, "a1", "b1"), at(cells, "a1", "b2")])
-    assert [each.tolist() for each in found] == [first]
+    assert [each.tolist() for each, _ in found] == [first]
     wider = hide(cells, *pair, ("a1", "b3"), ("a2", "b3"))
     assert sensitive_sums(cells, [rule], wider, weights=None) == []
     assert sensitive_sums(cells, [MinimumFrequency(n=3, margin=1)], wider, weights=None) == []
@@ -353,7 +354,7 @@ def test_sums_of_hidden_cells_are_judged_as_cells(inner, picked):
     cells = cells_of(shape=(2, 3), contributors=[inner[:3], inner[3:]])
     hidden = np.array(picked)
     shares, largest = PPercent(p=95), Dominance(n=1, k=45)
-    wanted: dict[object, set[tuple[int, ...]]] = {shares: set(), largest: set()}
+    wanted: dict[Rule, set[tuple[int, ...]]] = {shares: set(), largest: set()}
     for axis, size in enumerate((2, 3)):
         for where in range((3, 2)[axis]):
             lists = {}
@@ -369,7 +370,7 @@ def test_sums_of_hidden_cells_are_judged_as_cells(inner, picked):
                     wanted[shares].add(secret)
                 if oracle.dominance(together, None, 1, 45) > 0:
                     wanted[largest].add(secret)
-    for rule in wanted:
+    for rule, sums in wanted.items():
         found = sensitive_sums(cells, [rule], hidden, weights=None)
-        inner_cells = {(tuple(each.tolist())) for each in found if cells.codes[each].all()}
-        assert inner_cells == wanted[rule]
+        inner_cells = {tuple(each.tolist()) for each, _ in found if cells.codes[each].all()}
+        assert inner_cells == sums

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -135,7 +135,8 @@ def sum_largest(
     taken = np.diff(up_to, axis=1, prepend=0.0)
     known = np.einsum("ij,ijk->ik", largest, taken)
     missing = np.where((count > LARGEST)[:, None], units - up_to[:, -1], 0.0)
-    return cast("NDArray[np.float64]", known + missing * largest[:, -1:])
+    found: NDArray[np.float64] = known + missing * largest[:, -1:]
+    return found
 
 
 def fill_largest(cells: CellSystem) -> NDArray[np.float64]:
@@ -179,9 +180,11 @@ def _apply(
     elif isinstance(rule, SensitiveZeros):
         found = where & (_numbers(cells, "contributors", cells.value == 0) == 0)
         below, above = np.zeros(cells.n), np.full(cells.n, _least(cells))
-    else:
-        excess = _see_shares(cells, rule, where, weights).excess(cast("Concentration", rule))
+    elif isinstance(rule, Concentration):
+        excess = _see_shares(cells, rule, where, weights).excess(rule)
         found, below, above = where & (excess > 0), excess, excess
+    else:
+        raise TypeError(rule.rule)
     if is_nonnegative(cells):
         below = np.minimum(below, cells.value)
     return found, below, above

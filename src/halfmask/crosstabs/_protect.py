@@ -119,44 +119,38 @@ def _suppressed(
     _check_contradiction(what, sensitivity, known, policy)
     filled = cells.value != 0
     _check_left(what, sensitivity.is_sensitive & filled, filled, "sensitive")
-    if not (sensitivity.is_sensitive | known.must_hide).any():
-        return PublishedCells(
-            cells=cells,
-            value=cells.value,
-            hidden=np.zeros(cells.n, dtype=bool),
-            sensitivity=sensitivity,
-            unlinked=known.unlinked,
+    if not sensitivity.is_sensitive.any():
+        hidden = np.zeros(cells.n, dtype=bool)
+        return PublishedCells(cells=cells, value=cells.value, hidden=hidden, sensitivity=sensitivity)
+    told = np.zeros(cells.n, dtype=bool)
+    while True:
+        inputs.progress(f"protecting {what}")
+        pattern = suppress(
+            cells,
+            sensitivity,
+            replace(known, must_stay=known.must_stay | told),
+            settings,
+            rules=rules,
+            weights=policy.weights,
+            progress=inputs.progress,
         )
-    inputs.progress(f"protecting {what}")
-    pattern = suppress(
-        cells,
-        sensitivity,
-        known,
-        settings,
-        rules=rules,
-        weights=policy.weights,
-        progress=inputs.progress,
-    )
-    _check_left(what, pattern.hidden & filled, filled, "sensitive or needed to protect those")
-    inputs.progress(f"auditing {what}")
-    needs = state_requirements(cells, sensitivity, pattern.hidden, singletons=settings.singletons)
-    found = audit(cells, pattern.hidden, needs, known, progress=inputs.progress)
-    if len(found.unmet):
-        raise GuaranteeNotMetError(
-            f"{len(found.unmet)} of {len(needs.cell)} requirements on hidden cells of {what} "
-            "aren't met.",
-            hint="Allow more cells to be hidden, or publish tables with fewer codes.",
+        _check_left(what, pattern.hidden & filled, filled, "sensitive or needed to protect those")
+        inputs.progress(f"auditing {what}")
+        needs = state_requirements(
+            cells, sensitivity, pattern.hidden, singletons=settings.singletons
         )
-    told = _told(pattern.hidden, sensitivity, known, found)
-    hidden = pattern.hidden & ~told
-    if (
-        told.any()
-        and settings.hidden_sums
-        and sensitive_sums(cells, rules, hidden, weights=policy.weights)
-    ):
-        # A sum that wasn't seen as published tells too much: it is known while others are chosen.
-        seen = replace(known, must_stay=known.must_stay | told)
-        return _suppressed(cells, seen, policy, settings, inputs)
+        found = audit(cells, pattern.hidden, needs, known, progress=inputs.progress)
+        if len(found.unmet):
+            raise GuaranteeNotMetError(
+                f"{len(found.unmet)} of {len(needs.cell)} requirements on hidden cells of {what} "
+                "aren't met.",
+                hint="Allow more cells to be hidden, or publish tables with fewer codes.",
+            )
+        told |= _told(pattern.hidden, sensitivity, known, found)
+        hidden = pattern.hidden & ~told
+        sums = sensitive_sums(cells, rules, hidden, weights=policy.weights)
+        if not settings.hidden_sums or not sums:
+            break  # otherwise a sum needs other cells than those that everybody can compute
     return PublishedCells(
         cells=cells,
         value=np.where(hidden, np.nan, cells.value),

@@ -255,8 +255,8 @@ def _combined(unit: NDArray[np.float64], base: NDArray[np.float64]) -> Bools:
 
 def sensitive_sums(
     cells: CellSystem, rules: Sequence[CellRule], hidden: Bools, *, weights: str | None
-) -> list[Ints]:
-    """Return the hidden parts of each published total that break a rule as if they were one cell.
+) -> list[tuple[Ints, float]]:
+    """Return hidden parts of published totals that break a rule as one cell, and its upper level.
 
     Their sum can be computed, and may tell as much of a large contributor as a cell of its own.
     What one owner contributes to several parts is added up: where only bounds of it are known, at
@@ -276,12 +276,15 @@ def sensitive_sums(
         return []
     numbers, at = np.unique(row[kept], return_inverse=True)
     shares = _joined(cells, cells.contributors, cell[kept], at, weights)
-    broken = np.zeros(len(numbers), dtype=np.bool_)
+    level = np.zeros(len(numbers))
     for rule in used:
         inside = np.bincount(at, in_tables(cells, rule)[cell[kept]]) > 0
-        broken |= inside & (shares.excess(rule) > 0)
-    places = _places(at)
-    return [np.sort(cell[kept][places[each]]) for each in np.flatnonzero(broken).tolist()]
+        level = np.maximum(level, np.where(inside, shares.excess(rule), 0.0))
+    return [
+        (np.sort(cell[kept][places]), float(level[each]))
+        for each, places in _places(at).items()
+        if level[each] > 0
+    ]
 
 
 def _joined(cells: CellSystem, who: Contributors, cell: Ints, at: Ints, how: str | None) -> Shares:

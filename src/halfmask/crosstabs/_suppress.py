@@ -302,8 +302,8 @@ class _Search:
                 else "Let more cells be hidden, or choose coarser codes.",
             )
 
-    def _sums(self, hidden: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
-        """Return hidden cells of equations that break the rules as one cell."""
+    def _sums(self, hidden: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], float]]:
+        """Return hidden cells of equations that break the rules as one cell, and its level."""
         if not self._settings.hidden_sums:
             return []
         return sensitive_sums(self._cells, self._rules, hidden, weights=self._weights)
@@ -319,7 +319,7 @@ class _Search:
         secret = equations.minimum(0) @ hidden.astype(np.float64) < 0  # the total is hidden
         filled = self._cells.value != 0
         same = equations @ (hidden & filled).astype(np.float64)
-        for together in found:
+        for together, level in found:
             chosen = np.zeros(len(hidden))
             chosen[together] = 1.0
             inside = equations @ chosen
@@ -335,5 +335,5 @@ class _Search:
             if not more[others].any():
                 chosen_one = others[np.argmin(self._cost[others])]
                 more[chosen_one] = True
-                self._asked[chosen_one] = self._sensitivity.above[together].max(initial=0.0)
+                self._asked[chosen_one] = level
         return more

@@ -17,11 +17,11 @@ from halfmask.crosstabs import _requirements
 from halfmask.crosstabs._primary import find_sensitive
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
 from halfmask.crosstabs._rules import (
+    CellRule,
     ClassDisclosure,
     Dominance,
     MinimumFrequency,
     PPercent,
-    Rule,
     SensitiveZeros,
 )
 
@@ -354,7 +354,7 @@ def test_sums_of_hidden_cells_are_judged_as_cells(inner, picked):
     cells = cells_of(shape=(2, 3), contributors=[inner[:3], inner[3:]])
     hidden = np.array(picked)
     shares, largest = PPercent(p=95), Dominance(n=1, k=45)
-    wanted: dict[Rule, set[tuple[int, ...]]] = {shares: set(), largest: set()}
+    wanted: dict[CellRule, set[tuple[int, ...]]] = {shares: set(), largest: set()}
     for axis, size in enumerate((2, 3)):
         for where in range((3, 2)[axis]):
             lists = {}

@@ -49,38 +49,9 @@ class PrivateCells:
 
     #: All cells of the declared codes.
     published: PublishedCells
-    noise: tuple[TableNoise, ...]
-    #: Of all tables together.
-    epsilon: float
-    unit: PrivacyUnit
-
-    def events(self) -> list[MechanismEvent]:
-        """Return what the mechanisms did."""
-        return [each.event for each in self.noise]
-
-    def claim(self) -> Claim:
-        """Claim what the tables cost; the verifier adds it up again from the events."""
-        events: list[Json] = [dict(each.to_json()) for each in self.events()]
-        tables: list[Json] = [
-            {
-                "table": each.table,
-                "cells": each.cells,
-                "sensitivity": each.mechanism.sensitivity,
-                "scale": each.mechanism.scale,
-            }
-            for each in self.noise
-        ]
-        return Claim(
-            model="differential-privacy",
-            parameters={"epsilon": self.epsilon, "delta": 0.0},
-            about={
-                "unit": dict(self.unit.to_dict()),
-                "neighbours": f"{self.unit.sentence()}: added or removed",
-                "noise": tables,
-            },
-            basis="accounted",
-            evidence={"events": events},
-        )
+    claim: Claim
+    #: How exact they are, which doesn't depend on the data.
+    sentence: str
 
 
 def unit_of(policy: TablesPolicy) -> PrivacyUnit:
@@ -206,9 +177,7 @@ def private_counts(
     book(events)
     noisy = [mechanism.release(each.ravel()).reshape(each.shape) for each in exact]
     made = agreeing_counts(dimensions, sets, noisy)
-    noise: dict[str, Json] = {
-        it: getattr(mechanism, it) for it in ("sensitivity", "scale", "deviation")
-    }
+    noise: dict[str, Json] = {it: getattr(mechanism, it) for it in ("sensitivity", "scale")}
     claim = Claim(
         model="differential-privacy",
         parameters={"epsilon": settings.epsilon, "delta": 0.0},

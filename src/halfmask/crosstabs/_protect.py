@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.crosstabs._cells import CellSystem
-    from halfmask.crosstabs._pattern import Audit, Knowledge
+    from halfmask.crosstabs._pattern import Audit, HiddenPattern, Knowledge
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.crosstabs._protections import CellProtection
     from halfmask.crosstabs._rules import CellRule
@@ -119,34 +119,26 @@ def _suppressed(
     _check_contradiction(what, sensitivity, known, policy)
     filled = cells.value != 0
     _check_left(what, sensitivity.is_sensitive & filled, filled, "sensitive")
-    if not sensitivity.is_sensitive.any():
-        hidden = np.zeros(cells.n, dtype=bool)
-        return PublishedCells(cells=cells, value=cells.value, hidden=hidden, sensitivity=sensitivity)
+    if not (sensitivity.is_sensitive | known.must_hide).any():
+        return PublishedCells(
+            cells=cells,
+            value=cells.value,
+            hidden=np.zeros(cells.n, dtype=bool),
+            sensitivity=sensitivity,
+            unlinked=known.unlinked,
+        )
     told = np.zeros(cells.n, dtype=bool)
     while True:
-        inputs.progress(f"protecting {what}")
-        pattern = suppress(
-            cells,
-            sensitivity,
-            replace(known, must_stay=known.must_stay | told),
-            settings,
-            rules=rules,
-            weights=policy.weights,
-            progress=inputs.progress,
-        )
+        seen = replace(known, must_stay=known.must_stay | told)
+        pattern, found = _search(cells, sensitivity, seen, policy, settings, inputs)
         _check_left(what, pattern.hidden & filled, filled, "sensitive or needed to protect those")
-        inputs.progress(f"auditing {what}")
-        needs = state_requirements(
-            cells, sensitivity, pattern.hidden, singletons=settings.singletons
-        )
-        found = audit(cells, pattern.hidden, needs, known, progress=inputs.progress)
-        if len(found.unmet):
+        told |= pattern.hidden & ~sensitivity.is_sensitive & _told(found)
+        if (told & known.must_hide).any():
             raise GuaranteeNotMetError(
-                f"{len(found.unmet)} of {len(needs.cell)} requirements on hidden cells of {what} "
-                "aren't met.",
-                hint="Allow more cells to be hidden, or publish tables with fewer codes.",
+                f"{int((told & known.must_hide).sum())} cells of {what} that an earlier release "
+                "hid could be computed from today's tables.",
+                hint="Write margin into [cells], in percent: such cells then get an interval, too.",
             )
-        told |= _told(pattern.hidden, sensitivity, known, found)
         hidden = pattern.hidden & ~told
         sums = sensitive_sums(cells, rules, hidden, weights=policy.weights)
         if not settings.hidden_sums or not sums:
@@ -160,6 +152,38 @@ def _suppressed(
         audit=found,
         unlinked=known.unlinked,
     )
+
+
+def _search(
+    cells: CellSystem,
+    sensitivity: Sensitivity,
+    known: Knowledge,
+    policy: TablesPolicy,
+    settings: Suppression,
+    inputs: Inputs,
+) -> tuple[HiddenPattern, Audit]:
+    """Return a pattern, and what everybody can compute of it; no requirement is left unmet."""
+    what = _in_words(cells)
+    inputs.progress(f"protecting {what}")
+    pattern = suppress(
+        cells,
+        sensitivity,
+        known,
+        settings,
+        rules=policy.made_rules(),
+        weights=policy.weights,
+        progress=inputs.progress,
+    )
+    inputs.progress(f"auditing {what}")
+    needs = state_requirements(cells, sensitivity, pattern.hidden, singletons=settings.singletons)
+    found = audit(cells, pattern.hidden, needs, known, progress=inputs.progress)
+    if len(found.unmet):
+        raise GuaranteeNotMetError(
+            f"{len(found.unmet)} of {len(needs.cell)} requirements on hidden cells of {what} "
+            "aren't met.",
+            hint="Allow more cells to be hidden, or publish tables with fewer codes.",
+        )
+    return pattern, found
 
 
 def _told(found: Audit) -> NDArray[np.bool_]:

@@ -157,3 +157,17 @@ def test_sums_of_rounded_values(tmp_path):
     assert not rounded(tmp_path / "c", 0.5, inner).holds  # values have more decimals
     inner = {place: value + 0.3 * (place == ("r1", "c1")) for place, value in INNER.items()}
     assert rounded(tmp_path / "d", 0.05, inner).holds
+
+
+def test_a_small_table_of_whole_numbers_is_released(tmp_path):
+    cells = {(row, column): 0 for row in ROW.codes for column in COLUMN.codes}
+    for (row, column), value in {**INNER, ("r2", "c1"): 61}.items():
+        for key in ((row, column), (row, "Total"), ("Total", column), ("Total", "Total")):
+            cells[key] += value
+    made_of = frame(cells)
+    names = {"dimensions": ["row", "column"], "value": "sum", "count": "firms"}
+    halfmask.crosstab(made_of, **names, largest=["first", "second"], p_percent=10).write(
+        tmp_path / "out"
+    )
+
+    assert halfmask.verify(tmp_path / "out", originals=made_of).holds

@@ -278,11 +278,12 @@ def find_space(unknown: Unknown) -> Space:
     there = np.abs(sums[sums != 0])
     goal = np.full(n, float(np.median(there)) / 10 / scale if len(there) else 1.0)
     low, high = unknown.lower / scale, unknown.upper / scale
-    if unknown.slack.any():  # what rounding took off or added
+    found = _solved(matrix, sums / scale, goal, low, high)
+    if found is None and unknown.slack.any():  # what rounding took off or added
         off = diags_array(unknown.slack / scale)
         matrix, goal = hstack([matrix, off], format="csr"), np.append(goal, np.zeros(len(sums)))
         low, high = np.append(low, np.full(len(sums), -1.0)), np.append(high, np.ones(len(sums)))
-    found = _solved(matrix, sums / scale, goal, low, high)
+        found = _solved(matrix, sums / scale, goal, low, high)
     if found is None:
         raise VerificationError("The published cells fit no table: they contradict each other.")
     base = np.clip(found[:n] * scale, unknown.lower, unknown.upper)

@@ -203,3 +203,24 @@ def test_the_repr_of_a_release_holds_no_value():
     for each in (release, release.facts, release.facts.tables[0]):
         assert "array" not in repr(each)
         assert "487" not in repr(each).partition(" at 0x")[0]
+
+
+@pytest.mark.parametrize("size", [1e-13, 1e-200])
+def test_numbers_of_any_size_are_protected_alike(size):
+    firms = FIRMS.with_columns(turnover=pl.col("turnover") * size)
+    release = hm.crosstab(firms, rows="region", columns="sector", sum="turnover", p_percent=10)
+
+    assert states(release) == states(crossed())
+
+
+def test_a_small_sensitive_cell_stays_protected_next_to_huge_ones():
+    small = [("small", "a", 90), ("small", "a", 5), *[("small", "b", 25)] * 4]
+    huge = [("huge", sector, 1e12) for sector in "ab" for _ in range(5)]
+    firms = pl.DataFrame(
+        [(region, sector, float(value)) for region, sector, value in small + huge],
+        schema=["region", "sector", "turnover"],
+        orient="row",
+    )
+    release = hm.crosstab(firms, rows="region", columns="sector", sum="turnover", p_percent=10)
+
+    assert states(release) == {(region, sector) for region in ("small", "huge") for sector in "ab"}

@@ -104,6 +104,16 @@ def test_missing_and_hidden_values_are_refused(folder):
         open_cells(folder, policy_in(folder))
 
 
+def test_a_cell_without_contributors_that_is_not_0_is_refused(folder):
+    told = broken(folder, "one", "bodø,f,3.12,1", "bodø,f,3.12,0")
+    assert "'one' has 1 cells without contributors" in told
+
+
+def test_a_list_of_frames_is_refused(folder):
+    with pytest.raises(DataError, match="must be one of files"):
+        open_cells([pl.DataFrame({"town": ["oslo"]})], policy_in(folder))
+
+
 def test_counts_of_columns_of_levels():
     rows = pl.DataFrame(
         {"county": [1, 1, 2, None], "town": ["a", "b", "c", None], "people": [3, 4, 5, 12]}

@@ -54,6 +54,11 @@ def _named(tables: object, policy: TablesPolicy) -> dict[str, object]:
     elif isinstance(tables, str | Path) and Path(tables).is_dir():
         found = {path.name.partition(".")[0]: path for path in _files(Path(tables), policy)}
     elif isinstance(tables, list | tuple):
+        if not all(isinstance(each, str | Path) for each in tables):
+            raise DataError(
+                "A list of ready tables must be one of files.",
+                hint='Give frames by name, as in {"turnover": frame}.',
+            )
         found = {Path(path).stem: path for path in tables}
         if len(found) < len(tables):
             raise DataError("Two ready tables have one name.", hint="Rename one of the files.")

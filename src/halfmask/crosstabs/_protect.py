@@ -140,6 +140,11 @@ def _suppressed(
                 hint="Write margin into [cells], in percent: such cells then get an interval, too.",
             )
         hidden = pattern.hidden & ~told
+        if (hidden != pattern.hidden).any():
+            needs = state_requirements(cells, sensitivity, hidden, singletons=settings.singletons)
+            if len(audit(cells, hidden, needs, known, intervals=False).unmet):
+                hidden = pattern.hidden  # next to larger numbers needed intervals look like none
+                break
         sums = sensitive_sums(cells, rules, hidden, weights=policy.weights)
         if not settings.hidden_sums or not sums:
             break  # otherwise a sum needs other cells than those that everybody can compute

@@ -100,6 +100,7 @@ def _read(name: str, where: object, policy: TablesPolicy, section: ReadySection)
     numbers = {
         each: _numbers(frame[each], name, negative=may_be and each not in counted) for each in read
     }
+    _check_contributors(name, numbers[section.value], numbers.get(section.count or ""))
     cells = pl.DataFrame({"value": numbers[section.value], "row": range(1, frame.height + 1)})
     largest = [numbers[each] for each in section.largest[:LARGEST]]
     return _Table(
@@ -111,6 +112,18 @@ def _read(name: str, where: object, policy: TablesPolicy, section: ReadySection)
             largest=pl.concat_list(largest) if largest else pl.lit([], _SIZES),
         ),
     )
+
+
+def _check_contributors(
+    name: str, value: NDArray[np.float64], count: NDArray[np.float64] | None
+) -> None:
+    """Refuse values that nobody contributes: rules would take their cells for empty."""
+    empty = 0 if count is None else int(((count == 0) & (value != 0)).sum())
+    if empty:
+        raise DataError(
+            f"Table {name!r} has {empty:,} cells without contributors that aren't 0.",
+            hint="Correct their number of contributors: rules would take them for empty.",
+        )
 
 
 def _dimensions_of(

@@ -295,7 +295,7 @@ class TablesOptions:
     rules: RuleOptions
     protection: ProtectionOptions
 
-    def sections(self, folder: Path) -> dict[str, object]:
+    def sections(self, folder: Path, table: str) -> dict[str, object]:
         """Return the policy as a file in a folder has it."""
         shape, ready = self.shape, self.ready.sections()
         alone = {key: getattr(shape, key) for key in ("owner", "weight", "weights")}
@@ -313,6 +313,9 @@ class TablesOptions:
                 "--sum, --mean and --negative are about rows, and --value about ready tables.",
                 hint="Give --value or the others.",
             )
+        elif not Path(table).is_dir():  # it crosses these dimensions; its other columns don't count
+            own = Path(table).name.partition(".")[0]
+            made["tables"] = [{"name": own, "dimensions": list(shape.names)}]
         made |= {"rules": list(self.rules.sections()), **self.protection.sections()}
         return {key: value for key, value in made.items() if value != []}
 
@@ -328,11 +331,11 @@ class TablesOptions:
         for column in summed:
             yield {"name": column, "dimensions": list(shape.names), "value": column, **said}
 
-    def text(self, folder: Path) -> str:
+    def text(self, folder: Path, table: str) -> str:
         """Return the text of the policy."""
         import tomlkit  # noqa: PLC0415 - only where a policy is written
 
-        return _HEAD + tomlkit.dumps(self.sections(folder))
+        return _HEAD + tomlkit.dumps(self.sections(folder, table))
 
 
 @spreads_groups
@@ -372,7 +375,7 @@ def crosstab(
     if table == "-" and asked.ready.value is not None:
         raise UsageError("Ready tables are files.", hint="Give TABLE as a file or folder.")
     where = ChosenColumns.policy_path(out, overwrite=overwrite)
-    text = asked.text(where.parent)
+    text = asked.text(where.parent, table)
     try:
         wanted = rooms.crosstabs.TablesPolicy.from_toml(text, folder=where.parent)
     except PolicyError as error:  # of the options that it was made of

@@ -138,8 +138,6 @@ def _dimensions_of(
     names = dict.fromkeys(
         of_levels.get(column, column) for column in source.columns if column not in numbers
     )
-    if policy.dimensions:  # other columns are neither crossed nor read
-        return [each for each in names if each in policy.dimensions]
     floats = [each for each in names if each in source.dtypes and source.dtypes[each].is_float()]
     if floats:
         raise SchemaError(

@@ -13,7 +13,7 @@ about all tables:
   ``least_width`` of counts, or ``least_share`` of sums (the width as a share of the end that is
   farther from 0); evidence ``hidden`` (cells) and ``narrowest`` (the same as the parameter is).
 - `PROTECTED_CELLS`, about ``rules`` (each a `StatedRule`): ``singletons`` and ``hidden_sums``
-  (``"on"`` or ``"off"``); evidence ``sensitive`` (cells).
+  (``"on"`` or ``"off"``); a manifest states no number of sensitive cells.
 - `EARLIER_TABLES`: ``releases``; the claims on hidden cells hold with these, too.
 - `MULTIPLES`: ``base``. `DEVIATIONS`: ``at_most``. `MINIMUM_COUNT`: ``n``.
 - `CELL_KEY`: ``max_deviation``, ``variance``; evidence ``transitions``, for each count from 0 on

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -120,7 +121,7 @@ def _count_protected(claim: Claim, opened: Opened, earlier: Sequence[Earlier]) -
     bad = found["published"] + found["unmet"] + found["sums"]
     counts = {name: found[name] for name in ("sensitive", "published", "unmet", "sums")}
     return ClaimCount(
-        holds=not bad and _number(claim.evidence["sensitive"]) >= found["sensitive"],
+        holds=not bad and _number(claim.evidence.get("sensitive", inf)) >= found["sensitive"],
         found=counts,
         words=f"{found['sensitive']:,} cells are sensitive; {bad:,} aren't protected.",
     )

@@ -42,6 +42,8 @@ def test_a_file_of_tau_argus_is_a_tree(tmp_path):
     [
         ("a\n@b\n@@@c\n", "Line 3 .* skips a level"),
         ("a\n@\n", "Line 2 .* has no code"),
+        ("a\n  b\n", "Line 2 .* starts with a blank"),
+        ("a\n\tb\n", "Line 2 .* starts with a blank"),
         ("\n\n", "has no codes"),
         ("a\n@x\nb\n@x\n", "1 codes .* lie under two others"),
     ],

@@ -77,10 +77,12 @@ def read_hrc(
         level = len(written) - len(written.lstrip(indent))
         if not written:
             continue
-        if not code or level > len(paths[-1]):
+        is_other = not level and written[0].isspace()  # as written by another program
+        if not code or is_other or level > len(paths[-1] if paths else ()):
+            fault = "has no code" if not code else "skips a level"
             raise HierarchyError(
                 f"Line {number} of the .hrc file of dimension {name!r} "
-                + ("has no code." if not code else "skips a level."),
+                f"{'starts with a blank' if is_other else fault}.",
                 hint=f"Write one {indent!r} for each level before the code, and each code once.",
             )
         paths.append((*paths[-1][:level], code))

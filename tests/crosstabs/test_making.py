@@ -224,3 +224,17 @@ def test_a_small_sensitive_cell_stays_protected_next_to_huge_ones():
     release = hm.crosstab(firms, rows="region", columns="sector", sum="turnover", p_percent=10)
 
     assert states(release) == {(region, sector) for region in ("small", "huge") for sector in "ab"}
+
+
+def test_the_data_of_several_ready_tables_are_frames():
+    cells = pl.DataFrame({"region": ["n", "s"], "sum": [9, 8], "n": [4, 5]})
+    release = hm.crosstab(
+        {"one": cells, "two": cells},
+        dimensions=["region"],
+        value="sum",
+        count="n",
+        min_frequency=3,
+        margin=10,
+    )
+
+    assert release.data["value"].to_list() == [17, 9, 8]

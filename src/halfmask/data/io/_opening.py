@@ -154,8 +154,8 @@ def open_table(
 
 
 def frame_given(table: object) -> object:
-    """Return the frame that the caller gave; ``None`` for a path or an opened table."""
-    is_read = isinstance(table, str | Source) or hasattr(table, "__fspath__")
+    """Return the frame that the caller gave; ``None`` for a path, an opened or several tables."""
+    is_read = isinstance(table, str | Source | dict | list | tuple) or hasattr(table, "__fspath__")
     return None if is_read else table
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shutil
+from typing import Any
 
 import polars as pl
 import pytest
@@ -38,7 +39,7 @@ dimensions = ["row", "group"]
 rule = "minimum-frequency"
 n = 3
 """
-CASES = {
+CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "suppression": ("csv", LINKED, {}),
     "parquet": ("parquet", LINKED, {}),
     "excel": ("excel", LINKED, {}),
@@ -66,7 +67,7 @@ def made(request, tmp_path):
     form, more, given = CASES[request.param]
     policy = TablesPolicy.from_toml(POLICY.replace("FORMAT", form) + more)
     hm.protect(PEOPLE, policy, **given).write(tmp_path / "r")
-    originals = {} if request.param == "private" else {"originals": PEOPLE}
+    originals: dict[str, Any] = {} if request.param == "private" else {"originals": PEOPLE}
     assert hm.verify(tmp_path / "r", **originals).holds
     return tmp_path / "r", originals, request.param
 

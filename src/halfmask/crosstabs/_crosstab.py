@@ -12,8 +12,6 @@ from halfmask.crosstabs._policy import TablesPolicy
 from halfmask.release import Inputs, Release, kind_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from halfmask.crosstabs._release import TablesFacts
     from halfmask.engines import Engine
 

@@ -114,9 +114,7 @@ def _read(name: str, where: object, policy: TablesPolicy, section: ReadySection)
     )
 
 
-def _check_contributors(
-    name: str, value: NDArray[np.float64], count: NDArray[np.float64] | None
-) -> None:
+def _check_contributors(name: str, value: pl.Series, count: pl.Series | None) -> None:
     """Refuse values that nobody contributes: rules would take their cells for empty."""
     empty = 0 if count is None else int(((count == 0) & (value != 0)).sum())
     if empty:

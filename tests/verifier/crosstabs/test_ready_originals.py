@@ -165,9 +165,14 @@ def test_a_small_table_of_whole_numbers_is_released(tmp_path):
         for key in ((row, column), (row, "Total"), ("Total", column), ("Total", "Total")):
             cells[key] += value
     made_of = frame(cells)
-    names = {"dimensions": ["row", "column"], "value": "sum", "count": "firms"}
-    halfmask.crosstab(made_of, **names, largest=["first", "second"], p_percent=10).write(
-        tmp_path / "out"
+    release = halfmask.crosstab(
+        made_of,
+        dimensions=["row", "column"],
+        value="sum",
+        count="firms",
+        largest=["first", "second"],
+        p_percent=10,
     )
+    release.write(tmp_path / "out")
 
     assert halfmask.verify(tmp_path / "out", originals=made_of).holds

@@ -28,8 +28,8 @@ from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
 from halfmask.dp.noise import LaplaceMechanism
 from halfmask.verifier._privacy_check import check_privacy
 
-#: Noise of 1 is as likely as exp(-40) for each of some hundred cells.
-_SURE = 40.0
+#: The sum of the noise of some hundred cells has a deviation of .02: half a person is 25 of it.
+_SURE = 1000.0
 
 
 def _made(inner, tables, *, epsilon, dimensions=None, unit=None, book=len):

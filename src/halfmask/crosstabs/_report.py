@@ -162,6 +162,8 @@ def interval_text(lower: float, upper: float) -> str:
     >>> interval_text(3.0, 6.0), interval_text(0.0, float("inf"))
     ('3 to 6', '0 or more')
     """
+    if math.isfinite(upper) and 0 < lower < 1e-9 * upper:
+        lower = 0.0  # noise of linear programs
     low, high = number_text(_outwards(lower, -1)), number_text(_outwards(upper, 1))
     if math.isinf(lower):
         return "any" if math.isinf(upper) else f"{high} or less"

@@ -205,3 +205,26 @@ def test_four_linked_tables_of_french_firms(shared_data):
     assert sum(map(len, cells.tables.values())) == 1732
     assert cells.n == 1493
     assert cells.added == 0
+
+
+def test_a_total_of_another_name_is_no_part():
+    """With "ALL" as a part, the total of sexes would be twice as much."""
+    rows = [
+        ("x", "f", 3),
+        ("x", "m", 4),
+        ("x", "d", 5),
+        ("y", "f", 1),
+        ("y", "m", 9),
+        ("y", "d", 2),
+    ]
+    names = ["region", "sex", "people"]
+    parts = pl.DataFrame(rows, schema=names, orient="row")
+    frame = pl.DataFrame([*rows, ("x", "ALL", 12), ("y", "ALL", 12)], schema=names, orient="row")
+    head = 'halfmask-tables = 1\n[ready]\nvalue = "people"\n'
+
+    with pytest.raises(DataError, match="'sex' is the sum of all others in each of 2"):
+        open_cells(frame, TablesPolicy.from_toml(head))
+    named = TablesPolicy.from_toml(head + '[dimensions.sex]\ntotal = "ALL"\n')
+    for table, policy in ((frame, named), (parts, TablesPolicy.from_toml(head))):
+        (cells,) = open_cells(table, policy)
+        assert cells.value.max() == 24

@@ -78,7 +78,9 @@ def read_ready(
     decimals = _decimals(np.concatenate([each.cells["value"] for each in found]))
     rounding = 0.0 if decimals is None or (is_count and not decimals) else 0.5 * 10.0**-decimals
     for table in found:
-        table.cells = _with_totals(_placed(table, dimensions), table, dimensions)
+        placed = _placed(table, dimensions)
+        _check_named_totals(placed, table, dimensions)
+        table.cells = _with_totals(placed, table, dimensions)
         _check_sums(table, dimensions, rounding)
     return (_linked(found, policy, section, dimensions, rounding, is_count=is_count),)
 
@@ -225,6 +227,31 @@ def _placed(table: _Table, dimensions: Sequence[Dimension]) -> pl.DataFrame:
             "must be a dimension.",
         )
     return cells
+
+
+def _check_named_totals(
+    cells: pl.DataFrame, table: _Table, dimensions: Sequence[Dimension]
+) -> None:
+    """Raise where the total has another name: with it as a part, the total would be twice as much.
+
+    Such a code is the sum of all others everywhere; in one combination that can be by chance.
+    """
+    for at, each in enumerate(dimensions):
+        key, others = str(at), [it for it in _keys(dimensions) if it != str(at)]
+        n_groups = cells.select(others).n_unique()
+        has_total = each.position[each.total] in cells[key]
+        if each.name not in table.paths or has_total or n_groups == 1 or len(each.leaves) <= 2:
+            continue
+        rest = pl.col("value").sum().over(others) - pl.col("value")
+        is_sum = (pl.col("value") - rest).abs() <= _NEAR * pl.col("value")
+        codes = cells.with_columns(is_sum=is_sum).group_by(key)
+        found = codes.agg(pl.col("is_sum").all(), pl.len(), pl.col("value").sum())
+        if found.filter("is_sum", pl.col("len") == n_groups, pl.col("value") > 0).height:
+            raise DataError(
+                f"In table {table.name!r} a code of dimension {each.name!r} is the sum of all "
+                f"others in each of {n_groups} combinations, and isn't the code of the total.",
+                hint="Name it as the total: [[total|--total]], or total in the policy.",
+            )
 
 
 def _with_totals(

@@ -145,11 +145,19 @@ def test_hierarchies_are_files_or_columns(desk, run, asked):
     assert policy.dimensions["region"].levels == ("country", "region")
 
 
+def test_a_folder_of_ready_tables_has_dimensions_of_its_own(run, asked, desk):
+    (desk.folder / "tables").mkdir()
+    run("crosstab", "tables", *READY[2:], "--p-percent", "10")
+
+    ((_, policy, _, _),) = asked
+    assert policy.tables == ()
+
+
 def test_ready_tables(run, asked):
     run(*READY, "--count", "N_OBS", "--largest", "MAX", "--p-percent", "10")
 
     ((_, policy, _, _),) = asked
-    assert policy.tables == ()
+    assert [(it.name, it.dimensions) for it in policy.tables] == [("cells", ("NUTS", "SIZE"))]
     assert policy.ready.model_dump() == {"value": "TOT", "count": "N_OBS", "largest": ("MAX",)}
     assert list(policy.dimensions) == ["NUTS", "SIZE"]
 

@@ -272,7 +272,7 @@ def _with_totals(
             lacking = moved.join(cells, on=keys, how="anti", maintain_order="left")
             added = lacking.group_by(keys, maintain_order=True).agg(
                 pl.col("value", "count").sum(),
-                pl.col("largest").explode(),
+                pl.col("largest").explode(empty_as_null=False),
                 row=pl.lit(0, dtype=pl.Int64),
             )
             cells = pl.concat([cells, added.with_columns(sizes).select(cells.columns)])

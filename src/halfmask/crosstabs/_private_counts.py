@@ -225,10 +225,11 @@ def _published(
         codes.append(np.stack([each.ravel() for each in grids], axis=1).astype(np.int32))
     joined = np.concatenate(codes)
     every, first, place = np.unique(joined, axis=0, return_index=True, return_inverse=True)
+    place = place.ravel().astype(np.int64)  # NumPy 2.0 keeps the axis
     value = np.concatenate(values)[first]
     if (value[place] != np.concatenate(values)).any():  # no message could help
         raise AssertionError("Tables disagree.")
-    of_tables = np.split(place.ravel().astype(np.int64), np.cumsum([*map(len, values)])[:-1])
+    of_tables = np.split(place, np.cumsum([*map(len, values)])[:-1])
     cells = CellSystem(
         measure=None,
         dimensions=dimensions,

@@ -149,8 +149,9 @@ def crosstab(  # noqa: PLR0913 # the short form of a policy
         _refuse(of_rows, "microdata: of ready tables name dimensions and value")
         crossed = _names(dimensions)
         shape = {"ready": {"value": value, "count": count, "largest": _names(largest)}}
-        if not isinstance(table, Mapping | list | tuple) and not _is_folder(table):
-            own = Path(table).name.partition(".")[0] if isinstance(table, str | Path) else "table"
+        where = Path(table) if isinstance(table, str | Path) else None
+        if not isinstance(table, Mapping | list | tuple) and not (where and where.is_dir()):
+            own = "table" if where is None else where.name.partition(".")[0]
             shape["tables"] = [{"name": name or own, "dimensions": crossed, "negative": negative}]
     if not crossed or (dimensions is not None and value is None):
         raise ParameterError(
@@ -166,10 +167,6 @@ def crosstab(  # noqa: PLR0913 # the short form of a policy
     )
     inputs = Inputs(engine=engine, progress=progress or silent)
     return kind_named(policy.kind).make_release(table, policy, inputs)
-
-
-def _is_folder(table: object) -> bool:
-    return isinstance(table, str | Path) and Path(table).is_dir()
 
 
 def _refuse(given: Mapping[str, object], of: str) -> None:

@@ -262,13 +262,18 @@ def _with_totals(
     n_sizes = cells.select(pl.col("largest").list.len().max()).item() or 0
     by_size = pl.element().sort_by(pl.element().abs(), descending=True)
     sizes = pl.col("largest").list.eval(by_size.head(n_sizes))  # so many are known of a sum, too
-    for at, dimension in enumerate(dimensions):
-        if dimension.name not in table.paths:
-            continue
+    own = [at for at, each in enumerate(dimensions) if each.name in table.paths]
+    # First sums of what isn't a sum along a later dimension: all their parts are there by then.
+    for at, later in [(at, own[own.index(at) + 1 :]) for at in own] + [(at, []) for at in own]:
+        inner = [
+            pl.col(str(it)).is_in([dimensions[it].position[leaf] for leaf in dimensions[it].leaves])
+            for it in later
+        ]
+        dimension = dimensions[at]
         for each in sorted(dimension.sums, key=lambda one: len(dimension.covers[one.total])):
             parts = [dimension.position[part] for part in each.parts]
             total = pl.lit(dimension.position[each.total], dtype=pl.Int32).alias(str(at))
-            moved = cells.filter(pl.col(str(at)).is_in(parts)).with_columns(total)
+            moved = cells.filter(pl.col(str(at)).is_in(parts), *inner).with_columns(total)
             lacking = moved.join(cells, on=keys, how="anti", maintain_order="left")
             added = lacking.group_by(keys, maintain_order=True).agg(
                 pl.col("value", "count").sum(),

@@ -86,7 +86,7 @@ FREE = re.compile(
 LESS = re.compile(
     r"details/dimensions/\d/sums$|claims(/\d+)?$|claims/3/about/rules$|claims/0/evidence/cells|claims/1/evidence/equations"
     r"|claims/2/(parameters/least_width|evidence/narrowest)"
-    r"|claims/3/(about/rules/0/n|evidence/sensitive|parameters/.*)"
+    r"|claims/3/(about/rules/0/n|evidence(/sensitive)?$|parameters/.*)"
 )
 
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._facts import Facts
-from halfmask.crosstabs import CrosstabChange, crosstab_change, inner_places
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints
-    from halfmask.crosstabs import PublishedCells
+    from halfmask.crosstabs import CrosstabChange, PublishedCells
 
 _ROUNDS = 100
 
@@ -91,6 +90,8 @@ def crosstab_utility(published: PublishedCells, table: str) -> CrosstabUtility:
     >>> utility.change.hidden_cells, utility.lost
     (0.0, 0)
     """
+    from halfmask.crosstabs import crosstab_change  # noqa: PLC0415 # loads scipy
+
     cells = published.cells
     if table not in cells.tables:
         raise ParameterError(f"There is no table {table!r}.", hint=f"There are {[*cells.tables]}.")
@@ -117,6 +118,8 @@ def crosstab_utility(published: PublishedCells, table: str) -> CrosstabUtility:
 
 def _inner(published: PublishedCells, own: Ints) -> tuple[Floats, Floats, Bools]:
     """Return true and published inner cells as arrays, and which are published."""
+    from halfmask.crosstabs import inner_places  # noqa: PLC0415 # loads scipy
+
     cells = published.cells
     codes = cells.codes[own]
     totals = [each.position[each.total] for each in cells.dimensions]

@@ -1,4 +1,4 @@
-"""Suppression in tables of turnover, beside pytauargus: what it costs, and what it leaves unmet.
+"""Suppression in tables of turnover, against pytauargus: what it costs, and what it leaves unmet.
 
 `python benchmarks/peers.py --only pytauargus` makes the peer's venv; without it, its bars have no
 value. Random firms (`firms.py`) are tabulated over trees; p% = 10 says what is sensitive. Measured:

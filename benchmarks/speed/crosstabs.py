@@ -1,6 +1,6 @@
 """Tables of counts and sums: tabulation, suppression and the audit, in seconds.
 
-- 10 million rows over three dimensions with totals, beside polars' group_by of the same columns,
+- 10 million rows over three dimensions with totals, against polars' group_by of the same columns,
   which has no totals.
 - 3,094 cells, about 750 of them sensitive, protected and audited.
 - The audit of 10,000 hidden cells: whether each sensitive one is safe. The intervals of all of them

@@ -185,15 +185,15 @@ def _hide_breakers(
     from halfmask.kernels.suppression.partners import hide_breakers  # noqa: PLC0415
 
     form, moves = _moves(system, hidden, _FEW, rng)
-    told = _told(system, hidden, moves)
-    if not told:
+    computable = _computable(system, hidden, moves)
+    if not computable:
         return False
     group = np.full(len(hidden), -1)
-    useful = np.zeros((min(_GROUPS, len(told)), len(hidden)), dtype=bool)
+    useful = np.zeros((min(_GROUPS, len(computable)), len(hidden)), dtype=bool)
     by_cell = _by_cell(system)
     for number in range(len(useful)):
         wanted = np.zeros(len(hidden), dtype=np.int64)
-        for cell, other, ratio in told[number :: len(useful)]:
+        for cell, other, ratio in computable[number :: len(useful)]:
             group[cell] = number
             weight = int(rng.integers(1, PRIME))
             wanted[cell] = (wanted[cell] + weight) % PRIME
@@ -210,7 +210,7 @@ def _by_cell(system: System) -> csr_array:
     return csr_array(csr_array((signs, system.cells, system.starts), shape=shape).T)
 
 
-def _told(
+def _computable(
     system: System, hidden: NDArray[np.bool_], moves: NDArray[np.int64]
 ) -> list[tuple[int, int, int]]:
     """Return sensitive cells that can be computed, or by whom is alone in another, and its ratio.
@@ -221,10 +221,10 @@ def _told(
 
     own = np.flatnonzero(system.sensitive & hidden)
     fixed = (moves[own] == 0).all(axis=1)
-    told = [(int(cell), -1, 0) for cell in own[fixed]]
+    computable = [(int(cell), -1, 0) for cell in own[fixed]]
     alone = system.alone[own] & ~fixed
     if not alone.any():
-        return told
+        return computable
     ratios: dict[int, list[int]] = {}
     inverse = {int(cell): pow(int(moves[cell, 0]), -1, PRIME) for cell in own[~fixed]}
     for cell, inverted in inverse.items():
@@ -235,8 +235,8 @@ def _told(
             for cell in same:
                 other = known[0] if cell != known[0] else known[-1]
                 if other != cell:
-                    told.append((cell, other, int(moves[cell, 0]) * inverse[other] % PRIME))
-    return told
+                    computable.append((cell, other, int(moves[cell, 0]) * inverse[other] % PRIME))
+    return computable
 
 
 def _publish_spare(

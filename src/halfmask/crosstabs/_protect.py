@@ -127,19 +127,19 @@ def _suppressed(
             sensitivity=sensitivity,
             unlinked=known.unlinked,
         )
-    told = np.zeros(cells.n, dtype=bool)
+    computable = np.zeros(cells.n, dtype=bool)
     while True:
-        seen = replace(known, must_stay=known.must_stay | told)
+        seen = replace(known, must_stay=known.must_stay | computable)
         pattern, found = _search(cells, sensitivity, seen, policy, settings, inputs)
         _check_left(what, pattern.hidden & filled, filled, "sensitive or needed to protect those")
-        told |= pattern.hidden & ~sensitivity.is_sensitive & _told(found)
-        if (told & known.must_hide).any():
+        computable |= pattern.hidden & ~sensitivity.is_sensitive & _computable(found)
+        if (computable & known.must_hide).any():
             raise GuaranteeNotMetError(
-                f"{int((told & known.must_hide).sum())} cells of {what} that an earlier release "
-                "hid could be computed from today's tables.",
+                f"{int((computable & known.must_hide).sum())} cells of {what} that an earlier "
+                "release hid could be computed from today's tables.",
                 hint="Write margin into [cells], in percent: such cells then get an interval, too.",
             )
-        hidden = pattern.hidden & ~told
+        hidden = pattern.hidden & ~computable
         if (hidden != pattern.hidden).any():
             needs = state_requirements(cells, sensitivity, hidden, singletons=settings.singletons)
             if len(audit(cells, hidden, needs, known, intervals=False).unmet):
@@ -191,7 +191,7 @@ def _search(
     return pattern, found
 
 
-def _told(found: Audit) -> NDArray[np.bool_]:
+def _computable(found: Audit) -> NDArray[np.bool_]:
     """Return the cells that everybody can compute."""
     near = 1e-9 * np.maximum(1.0, np.abs(found.upper))
     return np.isfinite(found.upper) & (found.upper - found.lower <= near)
@@ -228,8 +228,8 @@ def _with_zeros(cells: CellSystem, known: Knowledge, before: list[PublishedCells
         return known
     zero = (counts.value == 0) & ~counts.hidden
     empty = {tuple(codes) for codes in counts.cells.codes[zero].tolist()}
-    told = np.array([tuple(codes) in empty for codes in cells.codes.tolist()], dtype=bool)
-    return replace(known, must_stay=known.must_stay | told)
+    computable = np.array([tuple(codes) in empty for codes in cells.codes.tolist()], dtype=bool)
+    return replace(known, must_stay=known.must_stay | computable)
 
 
 def _check_contradiction(

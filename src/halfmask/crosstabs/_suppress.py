@@ -124,7 +124,7 @@ def _levels(cells: CellSystem) -> NDArray[np.int64]:
 class _Search:
     """A search for patterns that meet everything: the requirements, and the rules for hidden sums.
 
-    Requirements depend on what is hidden: whoever is alone in a cell knows it.
+    Requirements depend on what is hidden: an owner who is alone in a cell knows it.
     """
 
     def __init__(

@@ -213,3 +213,12 @@ def test_a_release_has_the_same_counts_as_a_later_one(tmp_path):
     shown = of_towns.filter(pl.col("town") != "Total")["value"].to_list()
     assert shown != true
     assert max(abs(a - b) for a, b in zip(shown, true, strict=True)) <= 4
+
+
+def test_record_keys_depend_on_the_secret():
+    """Without it everybody could compute the noise and take it off."""
+    records = pl.Series("id", range(50))
+    one, other = (record_keys(records, bytes([it]) * 32).to_numpy() for it in (1, 2))
+
+    assert (one != other).all()
+    assert (record_keys(records, bytes([1]) * 32).to_numpy() == one).all()

@@ -110,7 +110,7 @@ def diabetes(shared: Path, n_months: int = 6) -> Series:
     months = [rows[a:b] for a, b in pairwise(ends)]
     return Series(
         months=[
-            month.unique("patient_nbr", keep="last", maintain_order=True).select(columns)
+            month.unique("patient_nbr", keep="last", maintain_order=True).select(*columns)
             for month in months
         ],
         columns=columns,
@@ -121,14 +121,15 @@ def diabetes(shared: Path, n_months: int = 6) -> Series:
     )
 
 
-def invented(n_people: int = 600, n_months: int = 6, seed: int = 0) -> Series:
-    """Return invented patients: two of three come each month, and some move to another town."""
+def invented(n_people: int = 1200, n_months: int = 6, seed: int = 0) -> Series:
+    """Return invented patients: each comes for three months in a row, and some move."""
     draw = np.random.default_rng(seed)
     age, town = draw.integers(20, 90, n_people), draw.integers(0, 6, n_people)
+    arrives = draw.integers(-2, n_months, n_people)
     months, first = [], 0
-    for _ in range(n_months):
+    for month in range(n_months):
         town = np.where(draw.random(n_people) < 0.01, draw.integers(0, 6, n_people), town)
-        here = np.flatnonzero(draw.random(n_people) < 2 / 3)
+        here = np.flatnonzero((arrives <= month) & (month < arrives + 3))
         months.append(
             pl.DataFrame(
                 {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from book.independent_count import count_k, people_under
+from book.independent_count import count_k, count_l, count_t, find_candidates, people_under
 from book.series import RECEIVERS, Series, diabetes, invented
 from halfmask import protect
 from halfmask.book import ReleaseBook
@@ -69,3 +69,27 @@ def test_patients_keep_k_with_the_first_remedy(shared_data, folder, vault):
 @pytest.mark.real_data
 def test_patients_are_refused_without_it_where_k_breaks(shared_data, folder, vault):
     check_refused(diabetes(shared_data), folder, vault)
+
+
+GOLDEN = (
+    {"0": [(("1..2", "A"), "1")], "2": [(("1..2", "A"), "2")]}
+    | {"1": [(("3", "A|B"), "3")], "3": [(("3", "A|B"), "4")]},
+    {"0": [(("1", "A|B"), "1")], "4": [(("1", "A|B"), "5")]}
+    | {"1": [(("2..3", "B"), "3")], "5": [(("2..3", "B"), "4")]},
+)
+
+
+def test_the_count_finds_the_candidates_of_the_reference():
+    """The example of anonypyx's tests (MIT): who is in one release alone has its candidates."""
+    found = find_candidates(GOLDEN)
+    assert [found["0"], found["1"], found["4"]] == [{"1"}, {"3", "4"}, {"1", "5"}]
+    assert count_k(GOLDEN[:1]) == 2
+    assert count_k(GOLDEN) == 1
+    assert people_under(GOLDEN, 2) == 6
+
+
+def test_the_count_sees_a_newcomer_by_the_difference_of_two_releases():
+    old = {str(number): [(("x",), "ab"[number % 2])] for number in range(6)}
+    assert count_k([old, old]) == 6
+    assert count_k([old, old | {"new": [(("x",), "a")]}]) == 1
+    assert [count_l([old, old]), count_t([old, old])] == [2, 0]

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import polars as pl
 
 from halfmask._errors import GuaranteeNotMetError, ParameterError, ReleaseError
 from halfmask._random import fresh_key
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from halfmask.book._people import BookedRows
     from halfmask.book._release_book import Pen, ReleaseBook
     from halfmask.book.section import BookSection
-    from halfmask.claims import Manifest
+    from halfmask.claims import Claim, Manifest
     from halfmask.release import Release
     from halfmask.release.booking import LeavingRows
 
@@ -121,7 +122,7 @@ class SectionBooking:
         earlier = self._earlier()
         scope, other = self._in_scope(earlier), self._in_scope(earlier, other=True)
         compared = _Compared.of(self._book, earlier, left.rows, rows)
-        own = (release.kind.name, [each.to_dict() for each in stated_claims(release)])
+        own = (release.kind.name, stated_claims(release))
         verdict = compared.judged(scope, self._floor, own)
         if verdict.status == "refused" and self._section.accepted_by is None:
             raise GuaranteeNotMetError(
@@ -196,7 +197,7 @@ class BookedDeparture:
             receiver=self.section.receiver,
             leaving=self.left,
             rows=self.rows,
-            sentences=self.sentences,
+            verdict=self.sentences,
             accepted_by=self.section.accepted_by,
             reason=self.section.reason,
         )
@@ -245,7 +246,7 @@ class _Compared:
         read = {
             each.number: book.people_of(each.number)
             for each in alike
-            if (has_classes and each.has_classes) or each.drawn.keys() & rows.drawn.keys()
+            if has_classes or each.drawn.keys() & rows.drawn.keys()
         }
         tables = {number: each for number, each in read.items() if each is not None} | {0: new}
         coded, n_persons = _code(tables, matched=rows.matched)
@@ -262,7 +263,7 @@ class _Compared:
         return join_classes(there, self.n_persons)
 
     def judged(
-        self, earlier: Sequence[BookedRelease], floor: Floor, own: tuple[str, Sequence[Any]]
+        self, earlier: Sequence[BookedRelease], floor: Floor, own: tuple[str, Sequence[Claim]]
     ) -> JointVerdict:
         """Judge the release together with earlier ones."""
         before = self.joined(earlier)
@@ -302,24 +303,23 @@ def _code(
 ) -> tuple[dict[int, CodedRelease], int]:
     """Give equal persons and equal values of a column equal numbers in all releases."""
     numbers, n_persons = number_people([each.persons for each in tables.values()])
-    sensitive: dict[int, dict[str, NDArray[np.int64]]] = {number: {} for number in tables}
-    for column in dict.fromkeys(name for each in tables.values() for name in each.sensitive):
-        having = {
-            number: each.sensitive[column]
-            for number, each in tables.items()
-            if column in each.sensitive
-        }
-        digests = [of_values for of_values, _ in having.values()]
-        _, places = np.unique(np.concatenate(digests), return_inverse=True)
-        parts = np.split(places, np.cumsum([len(each) for each in digests])[:-1])
-        for (number, (_, codes)), part in zip(having.items(), parts, strict=True):
-            sensitive[number][column] = part[codes]
+    values: dict[str, list[NDArray[np.uint64]]] = {}
+    for each in tables.values():
+        for column, digests in each.sensitive.items():
+            values.setdefault(column, []).append(digests)
+    distinct = {
+        column: pl.Series(np.concatenate(digests)).unique().sort().to_numpy()
+        for column, digests in values.items()
+    }
     coded = {
         number: CodedRelease(
             number=number,
             persons=persons,
             classes=each.classes,
-            sensitive=sensitive[number],
+            sensitive={
+                column: np.searchsorted(distinct[column], digests)
+                for column, digests in each.sensitive.items()
+            },
             matched=matched,
         )
         for (number, each), persons in zip(tables.items(), numbers, strict=True)
@@ -327,7 +327,7 @@ def _code(
     return coded, n_persons
 
 
-def sum_epsilon(releases: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> float:
+def sum_epsilon(releases: Iterable[tuple[str, Sequence[Claim]]]) -> float:
     """Add up the epsilon of claims, by basic composition.
 
     A ledger's statement covers the answers of its data set: the larger of both counts.
@@ -335,9 +335,9 @@ def sum_epsilon(releases: Iterable[tuple[str, Sequence[Mapping[str, Any]]]]) -> 
     others, answers, ledgers = 0.0, Counter[str](), Counter[str]()
     for kind, claims in releases:
         for claim in claims:
-            if claim["model"] != "differential-privacy":
+            if claim.model != "differential-privacy":
                 continue
-            epsilon, dataset = float(claim["parameters"]["epsilon"]), claim["about"].get("dataset")
+            epsilon, dataset = float(claim.parameters["epsilon"]), claim.about.get("dataset")
             if kind == PRIVACY_LEDGER:
                 ledgers[dataset] = max(ledgers[dataset], epsilon)
             elif dataset is None:

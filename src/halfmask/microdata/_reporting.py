@@ -78,6 +78,7 @@ class ReportFacts:
     n_dropped: int
     unprotected: tuple[str, ...] = ()
     of_persons: bool = False
+    checked: tuple[str, ...] = ()
 
 
 # Spellings are compared in so many rows.
@@ -123,6 +124,7 @@ def report_facts(
         n_dropped=len(prepared.schema.identifiers),
         unprotected=(*_unprotected(prepared), *_respelled(prepared)),
         of_persons=prepared.persons is not None,
+        checked=release.checked,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask._errors import PolicyError
+from halfmask._errors import IntegrityError, PolicyError
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import some
 from halfmask.cli._console import console, listing, printable
@@ -15,7 +15,6 @@ from halfmask.cli._options import SayingOptions, command_group
 from halfmask.cli._vault import LockOptions, confirm
 
 if TYPE_CHECKING:
-
     from halfmask.book import BookedRelease, ReleaseBook
     from halfmask.release.booking import Booking
     from halfmask.vault import Vault
@@ -99,6 +98,7 @@ class BookPlace:
 book = command_group("book", "Keep a book of what was released of the same people, and to whom.")
 
 DATASET = argument("DATASET: The name of the data set.")
+_ALTERED: Final = "Later releases are checked against what was booked, and not against folders."
 _NAMED: Final = "Its number in the book, its folder, or the word last."
 
 
@@ -123,11 +123,11 @@ def list_(dataset: str = DATASET, *, where: BookPlace, saying: SayingOptions) ->
     heads = ("", "released (UTC)", "receiver", "kind", "people", "state", "found")
     table = listing(*heads, right=("", "people"))
     for each in releases:
-        people = "" if each.people is None else f"{each.people:,}"
-        cells = str(each.number), _moment(each), each.receiver, each.kind, people, each.state
-        table.add_row(*map(printable, cells), printable(" ".join(each.verdict[:1])))
-    told = f"The book of {printable(dataset)}: {some(len(releases), 'entry', 'entries')}"
-    facts = {"dataset": dataset, "releases": [_as_dict(each) for each in releases]}
+        people = f"{each.people:,}" if each.rows else ""
+        cells = (_moment(each), each.receiver, each.kind, people, _state(each))
+        table.add_row(str(each.number), *map(printable, (*cells, "\n".join(each.sentences))))
+    told = f"The book of {printable(dataset)}: {some(len(releases), 'release')}"
+    facts = {"dataset": dataset, "releases": [each.to_dict() for each in releases]}
     return saying.say(facts, told, *([table] if releases else ()))
 
 
@@ -144,7 +144,7 @@ def show(
     opened = where.open(dataset)
     number = opened.find(release)
     (found,) = (each for each in opened.releases() if each.number == number)
-    return saying.say(_as_dict(found), lambda: _show(found))
+    return saying.say(found.to_dict(), lambda: _show(found))
 
 
 @book.command()
@@ -152,14 +152,20 @@ def show(
 def check(dataset: str = DATASET, *, where: BookPlace, saying: SayingOptions) -> int:
     """Check the book, and whether its releases were altered or deleted since.
 
-    The exit code is 1 if a release was altered or deleted since, or an entry of the book was.
+    The exit code is 1 if one was.
     """
-    opened = where.open(dataset)
-    changed = opened.check_folders()
-    checked = len(opened.releases())
-    told = f"{some(checked, 'release')} of {printable(dataset)} checked"
-    saying.say({"dataset": dataset, "checked": checked, "changed": changed}, told)
-    return 1 if changed else 0
+    states = where.open(dataset).check_folders()
+    gone = [number for number, each in states.items() if each in {"altered", "missing"}]
+    table = listing("release", "folder", right=("release",))
+    for number, each in states.items():
+        table.add_row(str(number), each)
+    told, failed = "No entry was altered, and no release that can be seen.", {}
+    if gone:
+        told = f"{some(len(gone), 'release')} altered or deleted since."
+        failed = {"error": told, "hint": _ALTERED, "code": IntegrityError.code, "status": 1}
+    facts = {"dataset": dataset, "ok": not gone, **failed, "folders": states}
+    saying.say(facts, told, *([table] if states else ()))
+    return 1 if gone else 0
 
 
 @book.command()
@@ -188,27 +194,36 @@ def forget(
 
 
 def _moment(release: BookedRelease) -> str:
-    return release.time.removesuffix("+00:00").replace("T", " ")
+    return release.time.removesuffix("Z").replace("T", " ")
 
 
-def _as_dict(release: BookedRelease) -> dict[str, object]:
-    return {
-        "number": release.number,
-        "time": release.time,
-        "receiver": release.receiver,
-        "kind": release.kind,
-        "state": release.state,
-        "people": release.people,
-        "verdict": list(release.verdict),
-        "accepted_by": release.accepted_by,
-        "reason": release.reason,
-        "claims": [claim.sentence() for claim in release.claims],
-        "files": dict(release.files),
-        "policy_sha256": release.policy_sha256,
-        "out": release.out,
-    }
+def _state(release: BookedRelease) -> str:
+    return "forgotten" if release.forgotten else release.state
 
 
 def _show(release: BookedRelease) -> None:
     out = console()
-    facts = _as_dict(release)
+    whose = ", ".join(release.whose) + (", which only match people" if release.matched else "")
+    facts = {
+        "Release": f"{release.number}, {release.kind}, {_state(release)}",
+        "Released": f"{_moment(release)} (UTC)",
+        "Receiver": release.receiver,
+        "Folder": release.out,
+        "People": f"{release.people:,} by {whose}" if release.rows else "",
+        "Accepted": f"by {release.accepted_by}: {release.reason}" if release.accepted_by else "",
+        "Reusable": "its classes" if "plan" in release.kept and not release.forgotten else "",
+    }
+    table = listing("", "")
+    for name, said in facts.items():
+        if said:
+            table.add_row(name, printable(said))
+    out.print(table)
+    for title, lines in (
+        ("Checked against earlier releases", release.sentences),
+        ("Claims", [rooms.claims.Claim(**each).sentence() for each in release.claims]),
+        ("Files", [f"{name}  {digest}" for name, digest in release.files.items()]),
+    ):
+        if lines:
+            out.print(f"\n{title}", style="bold")
+        for line in lines:
+            out.print(f"- {printable(line)}", soft_wrap=True)

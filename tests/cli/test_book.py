@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import polars as pl
 import pytest
 
@@ -103,14 +105,18 @@ def test_a_book_is_named_without_a_section(owner):
 
 
 def test_an_altered_release_is_found(owner):
+    """By its number; the exit code says it, too. A deleted one is missing."""
     assert owner.protect("first").status == 0
-    assert owner.book("check", "--json").json["changed"] == []
+    assert owner.protect("second", "--reuse", "1").status == 0
+    assert owner.book("check", "--json").json["folders"] == {"1": "unchanged", "2": "unchanged"}
 
     manifest = owner.desk.folder / "first" / "manifest.json"
     manifest.write_text(manifest.read_text().replace("0", "1", 1))
-    answer = owner.book("check", "--json")
-    assert (answer.status, len(answer.json["changed"])) == (1, 1)
-    assert "CANARY" not in owner.book("check").out
+    shutil.rmtree(owner.desk.folder / "second")
+    answer, people = owner.book("check", "--json"), owner.book("check")
+    assert answer.json["folders"] == {"1": "altered", "2": "missing"}
+    assert (answer.status, answer.json["code"], people.status) == (1, "integrity", 1)
+    assert "CANARY" not in answer.out + people.out
 
 
 def test_what_is_forgotten_is_asked_for(owner):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import IntegrityError, PolicyError
@@ -118,16 +118,17 @@ def create(dataset: str = DATASET, *, where: BookPlace, saying: SayingOptions) -
 @book.command(name="list")
 @spreads_groups
 def list_(dataset: str = DATASET, *, where: BookPlace, saying: SayingOptions) -> int:
-    """List what was released, to whom, and what was found when it was checked."""
+    """List what was released, and to whom; with --verbose also what was found."""
     releases = where.open(dataset).releases()
-    heads = ("", "released (UTC)", "receiver", "kind", "people", "state", "found")
-    table = listing(*heads, right=("", "people"))
+    heads = ["", "released (UTC)", "receiver", "kind", "people", "state"]
+    table = listing(*heads, *(["found"] * saying.verbose), right=("", "people"))
     for each in releases:
-        people = f"{each.people:,}" if each.rows else ""
+        people = "" if each.people is None else f"{each.people:,}"
         cells = (_moment(each), each.receiver, each.kind, people, _state(each))
-        table.add_row(str(each.number), *map(printable, (*cells, "\n".join(each.sentences))))
+        found = [" ".join(each.verdict)] * saying.verbose
+        table.add_row(str(each.number), *map(printable, (*cells, *found)))
     told = f"The book of {printable(dataset)}: {some(len(releases), 'release')}"
-    facts = {"dataset": dataset, "releases": [each.to_dict() for each in releases]}
+    facts = {"dataset": dataset, "releases": [_as_dict(each) for each in releases]}
     return saying.say(facts, told, *([table] if releases else ()))
 
 
@@ -144,7 +145,7 @@ def show(
     opened = where.open(dataset)
     number = opened.find(release)
     (found,) = (each for each in opened.releases() if each.number == number)
-    return saying.say(found.to_dict(), lambda: _show(found))
+    return saying.say(_as_dict(found), lambda: _show(found))
 
 
 @book.command()
@@ -193,6 +194,11 @@ def forget(
     return saying.say(facts, f"{what} forgotten: nothing can be compared with it any more.")
 
 
+def _as_dict(release: BookedRelease) -> dict[str, object]:
+    said = {each.name: getattr(release, each.name) for each in fields(release)}
+    return {**said, "claims": [each.to_dict() for each in release.claims]}
+
+
 def _moment(release: BookedRelease) -> str:
     return release.time.removesuffix("Z").replace("T", " ")
 
@@ -209,7 +215,7 @@ def _show(release: BookedRelease) -> None:
         "Released": f"{_moment(release)} (UTC)",
         "Receiver": release.receiver,
         "Folder": release.out,
-        "People": f"{release.people:,} by {whose}" if release.rows else "",
+        "People": "" if release.people is None else f"{release.people:,} by {whose}",
         "Accepted": f"by {release.accepted_by}: {release.reason}" if release.accepted_by else "",
         "Reusable": "its classes" if "plan" in release.kept and not release.forgotten else "",
     }
@@ -219,8 +225,8 @@ def _show(release: BookedRelease) -> None:
             table.add_row(name, printable(said))
     out.print(table)
     for title, lines in (
-        ("Checked against earlier releases", release.sentences),
-        ("Claims", [rooms.claims.Claim(**each).sentence() for each in release.claims]),
+        ("Checked against earlier releases", release.verdict),
+        ("Claims", [each.sentence() for each in release.claims]),
         ("Files", [f"{name}  {digest}" for name, digest in release.files.items()]),
     ):
         if lines:

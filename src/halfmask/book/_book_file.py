@@ -27,6 +27,7 @@ Args = ParamSpec("Args")
 Part: TypeAlias = tuple[int, str]  # of which release, and its name
 
 _PAUSE: Final = 0.02  # seconds
+_PART: Final = "SELECT CAST(ifnull(sealed, '') AS BLOB) FROM parts WHERE number = ? AND name = ?"
 _INSERT: Final = "INSERT INTO entries VALUES (?, ?, ?)"
 _HINT: Final = "Take the copy of the vault's folder that was made last."
 _SCHEMA: Final = (
@@ -93,7 +94,7 @@ class BookFile:
             yield
 
     def append(
-        self, entry: Mapping[str, Any], *, parts: Mapping[Part, bytes], drop: Sequence[int]
+        self, entry: Mapping[str, Any], parts: Mapping[Part, bytes], drop: Sequence[int]
     ) -> None:
         """Write an entry with parts of its release, and without those of the releases ``drop``.
 
@@ -119,9 +120,7 @@ class BookFile:
 
     def part(self, number: int, name: str) -> bytes:
         """Return a part of a release."""
-        found = self._database.rows(
-            "SELECT sealed FROM parts WHERE number = ? AND name = ?", (number, name)
-        )
+        found = self._database.rows(_PART, (number, name))
         if not found:
             raise IntegrityError("The book lacks a part of a release.", hint=_HINT)
         key = self.vault.secret(self._name(number), create=False).key("parts")

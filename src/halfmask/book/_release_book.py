@@ -284,8 +284,11 @@ class Pen:
         if given.rows is not None:
             rows = rows or digest_rows(given.rows, self.file.secret())
             parts[_PEOPLE] = rows.to_bytes()
-            facts = {"people": rows.n_people, "whose": given.rows.whose.columns}
-            facts |= {"matched": given.rows.matched, "drawn": dict(given.rows.drawn)}
+            facts = {
+                "people": rows.n_people,
+                "matched": given.rows.matched,
+                "drawn": dict(given.rows.drawn),
+            }
         if given.plan is not None:
             parts[_PLAN] = given.plan
         if given.keeps_files:
@@ -301,20 +304,21 @@ class Pen:
             "manifest_sha256": _hash_of(folder / MANIFEST_NAME),
             "policy_sha256": manifest.policy_sha256,
             **facts,
+            "whose": [] if given.rows is None else given.rows.whose.columns,
             "kept": list(parts),
             "verdict": list(verdict),
             "accepted_by": accepted_by,
             "reason": reason,
             "out": _written(out),
         }
-        self._append({"release": release}, parts={(number, k): raw for k, raw in parts.items()})
+        self._append({"release": release}, {(number, name): raw for name, raw in parts.items()})
         return number
 
     def settle(self, *, ended_well: bool = False) -> None:
         """Write what became of pending releases: ``left`` if the folder is there, else ``void``."""
         for each in self.releases:
             if each.state == "pending" and (ended_well or _has_left(each)):
-                self._append({"numbers": [each.number], "becomes": {"state": "left"}})
+                self._append({"numbers": [each.number], "becomes": {"state": "left"}}, {})
             elif each.state == "pending":
                 self.drop([each.number], state="void")
         # A process may have died before it destroyed them.
@@ -323,16 +327,12 @@ class Pen:
 
     def drop(self, numbers: Sequence[int], **becomes: object) -> None:
         """Destroy the parts of releases, and write why."""
-        self._append({"numbers": numbers, "becomes": becomes, "time": _now()}, drop=numbers)
+        self._append({"numbers": numbers, "becomes": becomes, "time": _now()}, {}, numbers)
 
     def _append(
-        self,
-        entry: Mapping[str, object],
-        *,
-        parts: Mapping[Part, bytes] | None = None,
-        drop: Sequence[int] = (),
+        self, entry: Mapping[str, object], parts: Mapping[Part, bytes], drop: Sequence[int] = ()
     ) -> None:
-        self.file.append(entry, parts=parts or {}, drop=drop)
+        self.file.append(entry, parts, drop)
         self.entries.append(entry)
 
     def _read_clock(self) -> str:

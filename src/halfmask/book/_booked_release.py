@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -55,16 +55,13 @@ class BookedRelease:
     out: str = field(repr=False)
 
 
-def releases_of(entries: Iterable[Mapping[str, Any]]) -> dict[int, BookedRelease]:
-    """Return the releases by their numbers, as all entries together say."""
-    found: dict[int, BookedRelease] = {}
-    for entry in entries:
-        for number in entry.get("numbers", ()):
-            found[number] = replace(found[number], **entry["becomes"])
-        if "release" in entry:
-            facts: dict[str, Any] = dict(entry["release"])
-            for name in ("whose", "kept", "verdict"):
-                facts[name] = tuple(facts[name])
-            facts["claims"] = tuple(Claim(**each) for each in facts["claims"])
-            found[facts["number"]] = BookedRelease(**facts)
-    return found
+def add_entry(known: dict[int, BookedRelease], entry: Mapping[str, Any]) -> None:
+    """Add to the releases by their numbers what an entry says of them."""
+    for number in entry.get("numbers", ()):
+        known[number] = replace(known[number], **entry["becomes"])
+    if "release" in entry:
+        facts: dict[str, Any] = dict(entry["release"])
+        for name in ("whose", "kept", "verdict"):
+            facts[name] = tuple(facts[name])
+        facts["claims"] = tuple(Claim(**each) for each in facts["claims"])
+        known[facts["number"]] = BookedRelease(**facts)

@@ -15,23 +15,21 @@ from halfmask.crosstabs._arrays import along, covers_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
-    from halfmask.crosstabs._arrays import Axes, Counts
+    from halfmask.crosstabs._arrays import Axes, Floats, Ints
     from halfmask.crosstabs._dimension import Dimension
 
 _STEPS: Final = 300
 
 
-def sums_by(counts: Counts, axes: Axes) -> Counts:
+def sums_by(counts: Floats, axes: Axes) -> Floats:
     """Return the sums by some of the dimensions."""
     dropped = tuple(at for at in range(counts.ndim) if at not in axes)
     return np.asarray(counts.sum(axis=dropped, keepdims=True))
 
 
 def agreeing_counts(
-    dimensions: Sequence[Dimension], crossed: Sequence[Axes], noisy: Sequence[Counts]
-) -> list[Counts]:
+    dimensions: Sequence[Dimension], crossed: Sequence[Axes], noisy: Sequence[Floats]
+) -> list[Floats]:
     """Return whole numbers from 0 for the finest cells of each table, near the noisy ones."""
     agreed = _agreed(crossed, noisy)
     total = max(0, round(float(agreed[0].sum())))
@@ -60,7 +58,7 @@ def _shared(sets: Iterable[Axes]) -> list[Axes]:
     return sorted(found, key=lambda it: (len(it), sorted(it)))
 
 
-def _agreed(crossed: Sequence[Axes], counts: Sequence[Counts]) -> list[Counts]:
+def _agreed(crossed: Sequence[Axes], counts: Sequence[Floats]) -> list[Floats]:
     """Return counts of which all tables show the same sums: means, weighted by their exactness.
 
     Sums by more dimensions don't change those by fewer, which agree by then. W. Qardaji, W. Yang
@@ -77,12 +75,12 @@ def _agreed(crossed: Sequence[Axes], counts: Sequence[Counts]) -> list[Counts]:
     return made
 
 
-def _fitted(covers: list[csr_array], agreed: Counts, total: int, step: float) -> Counts:
+def _fitted(covers: list[csr_array], agreed: Floats, total: int, step: float) -> Floats:
     """Return counts from 0 with the total, whose sums fit best: projected gradients, Nesterov's."""
     turned = [csr_array(each.T) for each in covers]
     sizes = along(covers, np.ones(agreed.shape))
 
-    def allowed(counts: Counts) -> Counts:
+    def allowed(counts: Floats) -> Floats:
         return _with_sums(counts.reshape(1, -1), np.array([total])).reshape(counts.shape)
 
     now = ahead = allowed(agreed)
@@ -98,7 +96,7 @@ def _fitted(covers: list[csr_array], agreed: Counts, total: int, step: float) ->
     return now
 
 
-def _with_sums(groups: Counts, wanted: Counts) -> Counts:
+def _with_sums(groups: Floats, wanted: Floats) -> Floats:
     """Return the nearest counts from 0 that have a sum, for each row."""
     falling = -np.sort(-groups, axis=1)
     excess = (np.cumsum(falling, axis=1) - wanted[:, None]) / np.arange(1, groups.shape[1] + 1)
@@ -129,7 +127,7 @@ def rounding_steps(largest: Iterable[Axes]) -> list[tuple[Axes, list[Axes]]]:
     return steps
 
 
-def _whole(fitted: dict[Axes, Counts], total: int) -> dict[Axes, Counts]:
+def _whole(fitted: dict[Axes, Floats], total: int) -> dict[Axes, Floats]:
     """Return whole numbers near the fitted ones, in the order of `rounding_steps`."""
     some = next(iter(fitted.values()))
     done = {frozenset[int](): np.full((1,) * some.ndim, float(total))}
@@ -140,12 +138,12 @@ def _whole(fitted: dict[Axes, Counts], total: int) -> dict[Axes, Counts]:
     return done
 
 
-def _groups(shape: tuple[int, ...], sums: Counts) -> NDArray[np.int64]:
+def _groups(shape: tuple[int, ...], sums: Floats) -> Ints:
     """Return for each cell of an array the number of the sum that it is part of."""
     return np.broadcast_to(np.arange(sums.size).reshape(sums.shape), shape).ravel()
 
 
-def _remainders(near: Counts, held: list[Counts]) -> Counts:
+def _remainders(near: Floats, held: list[Floats]) -> Floats:
     """Return whole numbers with given sums over groups: the largest remainders are rounded up."""
     order = np.argsort(_groups(near.shape, held[0]), kind="stable")
     wanted = held[0].ravel()
@@ -157,7 +155,7 @@ def _remainders(near: Counts, held: list[Counts]) -> Counts:
     return made.reshape(near.shape)
 
 
-def _by_program(near: Counts, held: list[Counts]) -> Counts:
+def _by_program(near: Floats, held: list[Floats]) -> Floats:
     """Return whole numbers with given sums, nearest in total: a network, so a linear program."""
     from scipy.optimize import linprog  # noqa: PLC0415 # scipy loads late
 

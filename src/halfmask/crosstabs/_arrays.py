@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
     from halfmask.crosstabs._dimension import Dimension
 
-Counts: TypeAlias = "NDArray[np.float64]"
+Floats: TypeAlias = "NDArray[np.float64]"
+Ints: TypeAlias = "NDArray[np.int64]"
+Bools: TypeAlias = "NDArray[np.bool_]"
+#: Positions of codes in their dimensions.
+Codes: TypeAlias = "NDArray[np.int32]"
 Axes: TypeAlias = frozenset[int]
 
 
@@ -36,7 +40,7 @@ def covers_of(dimensions: Sequence[Dimension], axes: Axes) -> list[csr_array]:
     return made
 
 
-def along(matrices: Sequence[csr_array], counts: Counts) -> Counts:
+def along(matrices: Sequence[csr_array], counts: Floats) -> Floats:
     """Return an array times a matrix along each axis; an axis of length 1 stays as it is."""
     for axis, matrix in enumerate(matrices):
         first = np.moveaxis(counts, axis, 0)
@@ -46,8 +50,8 @@ def along(matrices: Sequence[csr_array], counts: Counts) -> Counts:
 
 
 def inner_places(
-    dimensions: Sequence[Dimension], codes: NDArray[np.int32], axes: Axes
-) -> tuple[tuple[int, ...], NDArray[np.bool_], tuple[NDArray[np.int64], ...]]:
+    dimensions: Sequence[Dimension], codes: Codes, axes: Axes
+) -> tuple[tuple[int, ...], Bools, tuple[Ints, ...]]:
     """Return the shape of a table's array, which cells are in it, and the places of these."""
     shape, places = [], []
     for axis, each in enumerate(dimensions):

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from halfmask._progress import silent
+from halfmask.crosstabs._cells import link, places_of
 from halfmask.crosstabs._merging import Merged, merge
 from halfmask.crosstabs._pattern import Audit
-from halfmask.crosstabs._program import Deviations, Extremes, Slack, components
+from halfmask.crosstabs._program import Deviations, Extremes, Slack
 from halfmask.crosstabs._witnesses import Needs, Witnesses
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from halfmask._progress import Progress
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge, Requirements
 
@@ -31,7 +32,7 @@ _MANY_SHARE: Final = 0.03
 
 def audit(
     cells: CellSystem,
-    hidden: NDArray[np.bool_],
+    hidden: Bools,
     requirements: Requirements,
     knowledge: Knowledge,
     *,
@@ -60,7 +61,7 @@ def audit(
 def prove(
     equations: csr_array,
     room: Slack,
-    hidden: NDArray[np.bool_],
+    hidden: Bools,
     witnesses: Witnesses,
     *,
     together: bool,
@@ -71,12 +72,10 @@ def prove(
     With ``together`` one deviation is asked for many needs first, which moves many cells.
     """
     merged = merge(equations, room, hidden)
-    parts = components(merged.equations, np.ones(merged.equations.shape[1], dtype=bool))
-    part_of = np.full(merged.equations.shape[1] + 1, -1)  # the last is that of no group
-    for number, groups in enumerate(parts):
-        part_of[groups] = number
+    part_of = link(merged.equations)
+    parts = places_of(part_of)
     entries = witnesses.open
-    part = part_of[merged.group[witnesses.needs.cell[entries]]]
+    part = np.append(part_of, -1)[merged.group[witnesses.needs.cell[entries]]]
     entries = entries[np.argsort(part, kind="stable")]
     starts = np.searchsorted(np.sort(part), np.arange(len(parts) + 1))
     for number in np.flatnonzero(np.diff(starts)).tolist():
@@ -88,12 +87,7 @@ class _Proving:
     """The search for proofs of some entries, all in one component of hidden cells."""
 
     def __init__(
-        self,
-        merged: Merged,
-        groups: NDArray[np.int64],
-        entries: NDArray[np.int64],
-        witnesses: Witnesses,
-        progress: Progress,
+        self, merged: Merged, groups: Ints, entries: Ints, witnesses: Witnesses, progress: Progress
     ) -> None:
         self._merged, self._witnesses, self._progress = merged, witnesses, progress
         self._needs = needs = witnesses.needs
@@ -135,10 +129,10 @@ class _Proving:
             if len(entries) - len(self._open()) < _MANY_SHARE * len(entries):
                 return
 
-    def _open(self) -> NDArray[np.int64]:
+    def _open(self) -> Ints:
         return self._entries[self._witnesses.proof[self._entries] < 0]
 
-    def _take(self, found: tuple[NDArray[np.int64], NDArray[np.float64]] | None) -> None:
+    def _take(self, found: tuple[Ints, Floats] | None) -> None:
         if found is None:
             return
         moved = np.zeros(len(self._price))
@@ -149,13 +143,13 @@ class _Proving:
 
 
 def _intervals(
-    equations: csr_array, room: Slack, hidden: NDArray[np.bool_], progress: Progress
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    equations: csr_array, room: Slack, hidden: Bools, progress: Progress
+) -> tuple[Floats, Floats]:
     """Return the least and the greatest deviation of each hidden cell."""
     merged = merge(equations, room, hidden)
     n = merged.equations.shape[1]
     down, up = np.zeros(n), np.zeros(n)
-    for groups in components(merged.equations, np.ones(n, dtype=bool)):
+    for groups in places_of(link(merged.equations)).values():
         down[groups], up[groups] = _Ends(merged.equations, merged.room, groups, progress).found()
     return merged.spread_ends(down, up)
 
@@ -167,9 +161,7 @@ class _Ends:
     they meet. The ends of all cells are columns of one matrix: down first, then up.
     """
 
-    def __init__(
-        self, equations: csr_array, room: Slack, group: NDArray[np.int64], progress: Progress
-    ) -> None:
+    def __init__(self, equations: csr_array, room: Slack, group: Ints, progress: Progress) -> None:
         part = equations[:, group]
         self._equations = part[np.diff(part.indptr) > 0]
         self._program = Extremes(equations, room, group)
@@ -180,7 +172,7 @@ class _Ends:
         self._close = _CLOSE * finite.max(initial=1.0)
         self._progress = progress
 
-    def found(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def found(self) -> tuple[Floats, Floats]:
         """Return the least and the greatest deviations."""
         open_ends = self._open()
         while open_ends.any():
@@ -203,10 +195,10 @@ class _Ends:
                     self._inner[side, at] = self._outer[side, at]
         return -self._inner[0], self._inner[1]
 
-    def _open(self) -> NDArray[np.bool_]:
+    def _open(self) -> Bools:
         return np.asarray(self._inner < self._outer - self._close)
 
-    def _solve(self, weights: NDArray[np.float64]) -> bool:
+    def _solve(self, weights: Floats) -> bool:
         """Take what an extreme deviation reaches; say whether the weighted sum has a limit."""
         moved, ray = self._program.extreme(weights)
         self._inner = np.maximum(self._inner, np.stack([-moved, moved]))
@@ -216,9 +208,7 @@ class _Ends:
         return ray is None
 
 
-def propagated(
-    equations: csr_array, below: NDArray[np.float64], above: NDArray[np.float64], rounds: int = 4
-) -> NDArray[np.float64]:
+def propagated(equations: csr_array, below: Floats, above: Floats, rounds: int = 4) -> Floats:
     """Return bounds of deviations, down and up, that follow from one equation at a time.
 
     Deviations from 0 are values: ``below`` is then how far below 0 each may be.

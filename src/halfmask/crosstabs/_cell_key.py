@@ -15,6 +15,7 @@ from halfmask.data.hierarchy.tree import leaf_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.crosstabs._arrays import Floats, Ints
     from halfmask.crosstabs._protections import CellKey
     from halfmask.vault import Vault
 
@@ -75,7 +76,7 @@ def check_records(records: pl.Series) -> None:
         )
 
 
-def transition_table(settings: CellKey) -> NDArray[np.float64]:
+def transition_table(settings: CellKey) -> Floats:
     """Return with which probability each count is changed by each deviation.
 
     A row for each count from 0, the last one for all larger ones; a column for each deviation from
@@ -103,9 +104,7 @@ def transition_table(settings: CellKey) -> NDArray[np.float64]:
     return table
 
 
-def perturb(
-    counts: NDArray[np.float64], cell_keys: NDArray[np.uint64], table: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def perturb(counts: Floats, cell_keys: NDArray[np.uint64], table: Floats) -> Floats:
     """Return counts, each changed as a transition table says for the sum of its record keys."""
     wrong = int(((counts < 0) | (counts != np.floor(counts))).sum())
     if wrong:
@@ -126,7 +125,7 @@ def perturb(
     return made
 
 
-def _variances(deviations: NDArray[np.int64]) -> tuple[float, float]:
+def _variances(deviations: Ints) -> tuple[float, float]:
     """Return the least and the greatest variance at mean 0; both 0 if only 0 is left."""
     below, above = deviations[deviations < 0], deviations[deviations > 0]
     if not len(below) or not len(above):
@@ -135,7 +134,7 @@ def _variances(deviations: NDArray[np.int64]) -> tuple[float, float]:
     return float(least), float(-int(below.min()) * int(above.max()))
 
 
-def _most_entropy(deviations: NDArray[np.float64], variance: float) -> NDArray[np.float64] | None:
+def _most_entropy(deviations: Floats, variance: float) -> Floats | None:
     """Return the probabilities of maximum entropy with mean 0; ``None`` if there are none."""
     low, high = _variances(deviations.astype(np.int64))
     if not low - _CLOSE <= variance <= high + _CLOSE or high == 0:
@@ -165,13 +164,11 @@ def _most_entropy(deviations: NDArray[np.float64], variance: float) -> NDArray[n
     return shares / shares.sum() if close else None
 
 
-def _nearest(deviations: NDArray[np.float64]) -> tuple[float, float]:
+def _nearest(deviations: Floats) -> tuple[float, float]:
     return float(deviations[deviations < 0].max()), float(deviations[deviations > 0].min())
 
 
-def _potential(
-    unknowns: NDArray[np.float64], powers: NDArray[np.float64], wanted: NDArray[np.float64]
-) -> tuple[float, NDArray[np.float64]]:
+def _potential(unknowns: Floats, powers: Floats, wanted: Floats) -> tuple[float, Floats]:
     """Return the function whose minimum has the wanted moments, and its probabilities."""
     exponents = unknowns @ powers
     top = exponents.max()

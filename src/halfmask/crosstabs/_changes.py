@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.crosstabs._arrays import Floats, Ints
     from halfmask.crosstabs._pattern import PublishedCells
 
 
@@ -46,9 +45,7 @@ class CrosstabChange:
         return said or ["All cells are published with their true values."]
 
 
-def crosstab_change(
-    published: PublishedCells, cells: NDArray[np.int64] | None = None
-) -> CrosstabChange:
+def crosstab_change(published: PublishedCells, cells: Ints | None = None) -> CrosstabChange:
     """Compare published cells of a table, or of all of a measure, with true ones.
 
     The result depends on true values: it is for the owner.
@@ -72,7 +69,7 @@ def crosstab_change(
     )
 
 
-def _hellinger(true: NDArray[np.float64], shown: NDArray[np.float64]) -> float | None:
+def _hellinger(true: Floats, shown: Floats) -> float | None:
     totals = float(true.sum()), float(shown.sum())
     if not len(true) or min(true.min(), shown.min()) < 0 or min(totals) <= 0:
         return None

@@ -251,7 +251,6 @@ def _number(given: Any) -> Any:  # noqa: ANN401 # the policy refuses what isn't 
 def _pair(given: object, name: str, hint: str) -> tuple[Any, Any]:
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) != 2:
         raise ParameterError(
-            f"The {name!r} parameter of crosstab must be a pair of numbers.",
-            hint=f"Give {hint}.",
+            f"The {name!r} parameter of crosstab must be a pair of numbers.", hint=f"Give {hint}."
         )
     return given[0], given[1]

@@ -27,9 +27,8 @@ from halfmask.data import ReadOptions, open_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from halfmask.claims.crosstab_manifest import StatedTable
+    from halfmask.crosstabs._arrays import Bools
     from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._policy import TablesPolicy
 
@@ -83,7 +82,7 @@ def _knowledge(cells: CellSystem, policy: TablesPolicy, earlier: Sequence[_Earli
     )
 
 
-def _named(cells: CellSystem, wanted: Iterable[Mapping[str, str]]) -> NDArray[np.bool_]:
+def _named(cells: CellSystem, wanted: Iterable[Mapping[str, str]]) -> Bools:
     """Return which cells are named; a dimension that isn't given has its total."""
     found = np.zeros(cells.n, dtype=bool)
     for codes in wanted:

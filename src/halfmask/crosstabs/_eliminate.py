@@ -14,12 +14,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csr_array
+
+from halfmask.crosstabs._cells import distinct, link
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge, Sensitivity
     from halfmask.kernels.suppression.elimination import Echelon
@@ -40,10 +40,10 @@ def eliminate(
     cells: CellSystem,
     sensitivity: Sensitivity,
     knowledge: Knowledge,
-    cost: NDArray[np.float64],
+    cost: Floats,
     *,
-    alone: NDArray[np.bool_] | None = None,
-) -> NDArray[np.bool_]:
+    alone: Bools | None = None,
+) -> Bools:
     """Return which cells to hide, so that no sensitive cell can be computed from the others.
 
     Nobody who is ``alone`` in a cell computes another sensitive cell from it; these are the cells
@@ -78,43 +78,31 @@ def eliminate(
     return hidden[label] & ~knowledge.must_stay
 
 
-def _any(label: NDArray[np.int64], which: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = np.bincount(label, which) > 0
+def _any(label: Ints, which: Bools) -> Bools:
+    found: Bools = np.bincount(label, which) > 0
     return found
 
 
-def merge_equal(equations: csr_array) -> tuple[csr_array, NDArray[np.int64]]:
+def merge_equal(equations: csr_array) -> tuple[csr_array, Ints]:
     """Merge cells that equal each other, as a total of one part, and drop repeated equations."""
     label = np.arange(equations.shape[1])
     while True:
-        lengths = np.diff(equations.indptr)
-        first = equations.indptr[:-1][lengths == 2]
-        first = first[equations.data[first] * equations.data[first + 1] < 0]
-        n = equations.shape[1]
-        pairs = (np.ones(len(first)), (equations.indices[first], equations.indices[first + 1]))
-        count, merged = connected_components(csr_array(pairs, shape=(n, n)), directed=False)
-        merge = csr_array((np.ones(n), (np.arange(n), merged)), shape=(n, count))
-        equations = csr_array(equations @ merge)
+        lengths, n = np.diff(equations.indptr), equations.shape[1]
+        is_pair = lengths == 2
+        first = equations.indptr[:-1][is_pair]
+        is_pair[is_pair] = equations.data[first] * equations.data[first + 1] < 0
+        merged = link(equations, np.repeat(is_pair, lengths))
+        shape = (n, merged.max(initial=-1) + 1)
+        equations = equations @ csr_array((np.ones(n), (np.arange(n), merged)), shape=shape)
         equations.eliminate_zeros()
-        equations = _once(equations)
-        label = merged[label].astype(np.int64)
-        if count == n:
+        equations, label = distinct(equations), merged[label]
+        if equations.shape[1] == n:
             return equations, label
 
 
-def _once(equations: csr_array) -> csr_array:
-    equations.sort_indices()
-    starts = equations.indptr
-    found: dict[tuple[bytes, bytes], int] = {}
-    for row in np.flatnonzero(np.diff(starts)).tolist():
-        at = slice(starts[row], starts[row + 1])
-        found.setdefault((equations.indices[at].tobytes(), equations.data[at].tobytes()), row)
-    return csr_array(equations[np.fromiter(found.values(), np.int64, len(found))])
-
-
 def _room_and_need(
-    cells: CellSystem, sensitivity: Sensitivity, knowledge: Knowledge, label: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    cells: CellSystem, sensitivity: Sensitivity, knowledge: Knowledge, label: Ints
+) -> tuple[Floats, Floats]:
     """Return how far each cell can go down and up, and how far it must be able to."""
     need = np.zeros((label.max(initial=-1) + 1, 2))
     wanted = np.stack([sensitivity.below, sensitivity.above], axis=1)
@@ -127,11 +115,7 @@ def _room_and_need(
 
 
 def _system(
-    equations: csr_array,
-    room: NDArray[np.float64],
-    need: NDArray[np.float64],
-    sensitive: NDArray[np.bool_],
-    alone: NDArray[np.bool_],
+    equations: csr_array, room: Floats, need: Floats, sensitive: Bools, alone: Bools
 ) -> System:
     from halfmask.kernels.suppression.partners import System  # noqa: PLC0415 # compiles
 
@@ -150,11 +134,8 @@ def _system(
 
 
 def _moves(
-    system: System,
-    hidden: NDArray[np.bool_],
-    n_vectors: int,
-    rng: np.random.Generator,
-) -> tuple[Echelon, NDArray[np.int64]]:
+    system: System, hidden: Bools, n_vectors: int, rng: np.random.Generator
+) -> tuple[Echelon, Ints]:
     """Return the equations in echelon form, and random vectors along which cells can move."""
     from halfmask.kernels.suppression.elimination import (  # noqa: PLC0415 # compiles
         PRIME,
@@ -171,11 +152,7 @@ def _moves(
 
 
 def _hide_breakers(
-    system: System,
-    hidden: NDArray[np.bool_],
-    may: NDArray[np.bool_],
-    price: NDArray[np.float64],
-    rng: np.random.Generator,
+    system: System, hidden: Bools, may: Bools, price: Floats, rng: np.random.Generator
 ) -> bool:
     """Hide cells that break combinations of equations that tell a sensitive cell; say if any."""
     from halfmask.kernels.suppression.elimination import (  # noqa: PLC0415 # compiles
@@ -210,9 +187,7 @@ def _by_cell(system: System) -> csr_array:
     return csr_array(csr_array((signs, system.cells, system.starts), shape=shape).T)
 
 
-def _computable(
-    system: System, hidden: NDArray[np.bool_], moves: NDArray[np.int64]
-) -> list[tuple[int, int, int]]:
+def _computable(system: System, hidden: Bools, moves: Ints) -> list[tuple[int, int, int]]:
     """Return sensitive cells that can be computed, or by whom is alone in another, and its ratio.
 
     The other cell is -1 where everybody can.
@@ -240,11 +215,7 @@ def _computable(
 
 
 def _publish_spare(
-    system: System,
-    hidden: NDArray[np.bool_],
-    may: NDArray[np.bool_],
-    price: NDArray[np.float64],
-    rng: np.random.Generator,
+    system: System, hidden: Bools, may: Bools, price: Floats, rng: np.random.Generator
 ) -> None:
     """Publish cells that were hidden in vain, the dearest first."""
     from halfmask.kernels.suppression.elimination import publish_spare  # noqa: PLC0415 # compiles
@@ -255,21 +226,8 @@ def _publish_spare(
         if not pending.any():
             break
         moves = np.ascontiguousarray(_moves(system, hidden, _MANY, rng)[1].T)
-        group = _groups(system, hidden)
+        group = link(_by_cell(system).T.tocsr(), hidden[system.cells])
         members = np.flatnonzero(hidden)
         members = members[np.argsort(group[members], kind="stable")]
         starts = np.searchsorted(group[members], np.arange(group.max() + 2))
         publish_spare(system, hidden, moves, group, starts, members, dearest, pending)
-
-
-def _groups(system: System, hidden: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return a number for each cell: hidden cells that equations link have the same."""
-    linked = hidden[system.cells]
-    equation = np.repeat(np.arange(len(system.starts) - 1), np.diff(system.starts))[linked]
-    n = len(hidden)
-    size = n + len(system.starts) - 1
-    links = (np.ones(len(equation)), (system.cells[linked], n + equation))
-    number: NDArray[np.int64] = connected_components(
-        csr_array(coo_array(links, shape=(size, size))), directed=False
-    )[1][:n].astype(np.int64)
-    return number

@@ -16,9 +16,8 @@ from halfmask.crosstabs._program import TOLERANCE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from halfmask._progress import Progress
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._program import Deviations, Programs
     from halfmask.crosstabs._witnesses import Witnesses
 
@@ -27,13 +26,8 @@ _HIDDEN: Final = 1e-3
 
 
 def grow(
-    programs: Programs,
-    witnesses: Witnesses,
-    cost: NDArray[np.float64],
-    hidden: NDArray[np.bool_],
-    *,
-    progress: Progress,
-) -> NDArray[np.bool_]:
+    programs: Programs, witnesses: Witnesses, cost: Floats, hidden: Bools, *, progress: Progress
+) -> Bools:
     """Return a pattern that hides more cells until each need has a proof or can't have one.
 
     Cells with an infinite cost stay. Small needs come first: their cells serve the large ones.
@@ -60,17 +54,17 @@ class Conditions:
     """Conditions that every pattern must keep: weights of hidden cells that sum up to 1 or more."""
 
     def __init__(self) -> None:
-        self._weights: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
+        self._weights: list[tuple[Ints, Floats]] = []
         self._of: dict[int, list[int]] = defaultdict(list)
 
-    def add(self, weights: NDArray[np.float64]) -> None:
+    def add(self, weights: Floats) -> None:
         """Add one."""
         cells = np.flatnonzero(weights)
         for cell in cells.tolist():
             self._of[cell].append(len(self._weights))
         self._weights.append((cells, weights[cells]))
 
-    def need(self, cell: int, hidden: NDArray[np.bool_]) -> bool:
+    def need(self, cell: int, hidden: Bools) -> bool:
         """Whether a pattern breaks one of them unless it hides a cell, too."""
         for at in self._of[cell]:
             cells, weights = self._weights[at]
@@ -82,14 +76,14 @@ class Conditions:
 def clean(
     program: Deviations,
     witnesses: Witnesses,
-    cost: NDArray[np.float64],
-    hidden: NDArray[np.bool_],
-    kept: NDArray[np.bool_],
+    cost: Floats,
+    hidden: Bools,
+    kept: Bools,
     *,
     conditions: Conditions,
-    allows: Callable[[NDArray[np.bool_]], bool],
+    allows: Callable[[Bools], bool],
     progress: Progress,
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Return a pattern that publishes cells again that no need takes, the most expensive first.
 
     Cells that are ``kept`` stay hidden, and so do those without which a pattern isn't allowed.
@@ -117,11 +111,7 @@ def clean(
 
 
 def _proven_again(
-    program: Deviations,
-    witnesses: Witnesses,
-    price: NDArray[np.float64],
-    lost: NDArray[np.int64],
-    conditions: Conditions,
+    program: Deviations, witnesses: Witnesses, price: Floats, lost: Ints, conditions: Conditions
 ) -> bool:
     """Look for other proofs of some entries, and say whether all have one.
 

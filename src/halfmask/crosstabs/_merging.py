@@ -9,10 +9,11 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
+from halfmask.crosstabs._cells import distinct
 from halfmask.crosstabs._program import Slack
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
 
 _PAIR: Final = 2
 
@@ -22,29 +23,27 @@ class Merged:
     """Hidden cells by groups that move together, each the same way or the opposite one."""
 
     #: The group of each cell; -1 where it can't move; shape (n,).
-    group: NDArray[np.int64]
+    group: Ints
     #: Whether a cell moves as its group does (1) or the opposite way (-1); shape (n,).
-    sign: NDArray[np.float64]
+    sign: Floats
     #: The equations between groups.
     equations: csr_array
     #: How far each group may move.
     room: Slack
 
-    def spread(self, moved: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spread(self, moved: Floats) -> Floats:
         """Return how far each cell moves with its group."""
-        cells: NDArray[np.float64] = np.append(moved, 0.0)[self.group]  # -1 is the last
+        cells: Floats = np.append(moved, 0.0)[self.group]  # -1 is the last
         return self.sign * cells
 
-    def spread_ends(
-        self, down: NDArray[np.float64], up: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def spread_ends(self, down: Floats, up: Floats) -> tuple[Floats, Floats]:
         """Return the least and the greatest deviation of each cell, of those of its group."""
         least, greatest = np.append(down, 0.0)[self.group], np.append(up, 0.0)[self.group]
         turned = self.sign < 0
         return np.where(turned, -greatest, least), np.where(turned, -least, greatest)
 
 
-def merge(equations: csr_array, room: Slack, hidden: NDArray[np.bool_]) -> Merged:
+def merge(equations: csr_array, room: Slack, hidden: Bools) -> Merged:
     """Merge hidden cells until each equation has at least three groups of them.
 
     Where an equation has one hidden cell, it can't move; where it has two, they move together.
@@ -70,25 +69,16 @@ def merge(equations: csr_array, room: Slack, hidden: NDArray[np.bool_]) -> Merge
     return Merged(group=group, sign=sign, equations=part, room=Slack(below=ends[0], above=ends[1]))
 
 
-def _between(
-    equations: csr_array, group: NDArray[np.int64], sign: NDArray[np.float64]
-) -> csr_array:
+def _between(equations: csr_array, group: Ints, sign: Floats) -> csr_array:
     """Return the equations between groups, each that has any once."""
     cells = np.flatnonzero(group >= 0)
     shape = (len(group), int(group.max(initial=-1)) + 1)
     part = csr_array(equations @ csr_array((sign[cells], (cells, group[cells])), shape=shape))
     part.eliminate_zeros()
-    part.sort_indices()
-    rows = np.flatnonzero(np.diff(part.indptr))
-    seen: dict[bytes, int] = {}
-    for row in rows.tolist():
-        its = slice(part.indptr[row], part.indptr[row + 1])
-        values = part.data[its] * np.sign(part.data[part.indptr[row]])
-        seen.setdefault(part.indices[its].tobytes() + values.tobytes(), row)
-    return part[np.array(sorted(seen.values()), dtype=np.int64)]
+    return distinct(part)
 
 
-def _settling(part: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _settling(part: csr_array) -> tuple[Ints, Ints]:
     """Return groups that can't move, and where entries of equations of two equal groups start."""
     first, sizes = part.indptr[:-1], np.diff(part.indptr)
     pairs = first[sizes == _PAIR]
@@ -96,9 +86,7 @@ def _settling(part: csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return part.indices[first[sizes == 1]], pairs[equal]
 
 
-def _joined(
-    part: csr_array, still: NDArray[np.int64], pairs: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _joined(part: csr_array, still: Ints, pairs: Ints) -> tuple[Ints, Bools]:
     """Return the new group of each group, -1 if it can't move, and whether it moves as this does.
 
     Each group has a node for either direction. An equation of two groups links nodes that move at

@@ -15,9 +15,8 @@ from halfmask.crosstabs._program import TOLERANCE, quiet_solver
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from halfmask._progress import Progress
+    from halfmask.crosstabs._arrays import Bools, Floats
     from halfmask.crosstabs._program import Deviations
     from halfmask.crosstabs._witnesses import Needs
 
@@ -34,13 +33,13 @@ _HALF: Final = 0.5
 def least_cost(
     program: Deviations,
     needs: Needs,
-    cost: NDArray[np.float64],
-    start: NDArray[np.bool_],
-    best: NDArray[np.bool_],
+    cost: Floats,
+    start: Bools,
+    best: Bools,
     *,
     rounds: int,
     progress: Progress,
-) -> Iterator[tuple[NDArray[np.bool_], float]]:
+) -> Iterator[tuple[Bools, float]]:
     """Yield the cheapest pattern so far, and a cost below which there is none, until they meet.
 
     Each round solves a program that knows some conditions, and adds those that its solution breaks:
@@ -66,9 +65,7 @@ def least_cost(
     yield best, min(bound, float(cost[best].sum()))
 
 
-def _broken(
-    program: Deviations, needs: Needs, share: NDArray[np.float64], *, whole: bool
-) -> list[NDArray[np.float64]]:
+def _broken(program: Deviations, needs: Needs, share: Floats, *, whole: bool) -> list[Floats]:
     """Return conditions that shares of hidden cells break."""
     price = np.where(share > TOLERANCE, 1.0, np.inf)
     cuts = []
@@ -90,7 +87,7 @@ def _broken(
 class _Master:
     """The program over hidden shares of cells that knows only some of the conditions."""
 
-    def __init__(self, cost: NDArray[np.float64], start: NDArray[np.bool_]) -> None:
+    def __init__(self, cost: Floats, start: Bools) -> None:
         import highspy  # noqa: PLC0415 # an optional library
 
         self._cells = np.flatnonzero(np.isfinite(cost) & ~start)
@@ -106,7 +103,7 @@ class _Master:
         self._solver.setOptionValue("mip_abs_gap", 0.0)
         self._kinds: Any = highspy.HighsVarType
 
-    def add(self, cuts: list[NDArray[np.float64]]) -> None:
+    def add(self, cuts: list[Floats]) -> None:
         """Demand that the weights of hidden cells sum up to 1."""
         for cut in cuts:
             weights = cut[self._cells]
@@ -114,7 +111,7 @@ class _Master:
             left = 1.0 - float(cut[self._start].sum())
             self._solver.addRow(left, np.inf, len(at), at.astype(np.int32), weights[at])
 
-    def solved(self, *, whole: bool) -> tuple[NDArray[np.float64], float]:
+    def solved(self, *, whole: bool) -> tuple[Floats, float]:
         """Return the share of each cell, and the proven bound of the cost."""
         n = len(self._cells)
         kind = self._kinds.kInteger if whole else self._kinds.kContinuous

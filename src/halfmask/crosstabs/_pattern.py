@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._cells import CellSystem
 
 
@@ -21,11 +20,11 @@ class Sensitivity:
     reasons: tuple[tuple[str, ...], ...]
     #: below, above: how far below and above its value an attacker must not exclude; 0 where it
     #: isn't sensitive; shape (n,).
-    below: NDArray[np.float64]
-    above: NDArray[np.float64]
+    below: Floats
+    above: Floats
 
     @property
-    def is_sensitive(self) -> NDArray[np.bool_]:
+    def is_sensitive(self) -> Bools:
         """Whether each cell is sensitive."""
         return np.array([bool(each) for each in self.reasons], dtype=bool)
 
@@ -35,11 +34,11 @@ class Requirements:
     """Intervals that must stay possible: one entry for each cell and attacker."""
 
     #: The cell; shape (r,).
-    cell: NDArray[np.int64]
+    cell: Ints
     #: below, above: the attacker's interval must reach ``value - below`` and ``value + above``;
     #: shape (r,).
-    below: NDArray[np.float64]
-    above: NDArray[np.float64]
+    below: Floats
+    above: Floats
     #: The hidden cells that this attacker knows, since they are the only one in them; empty for
     #: somebody from outside.
     known: tuple[tuple[int, ...], ...]
@@ -50,12 +49,12 @@ class Knowledge:
     """What everybody knows of each cell before a table is published."""
 
     #: lower, upper: bounds of each cell, such as 0 and infinity; shape (n,).
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    lower: Floats
+    upper: Floats
     #: must_stay, must_hide: cells whose state is given: published before or by the policy, or
     #: hidden; shape (n,).
-    must_stay: NDArray[np.bool_]
-    must_hide: NDArray[np.bool_]
+    must_stay: Bools
+    must_hide: Bools
     #: How many cells were published before with another value: they aren't the same cells.
     unlinked: int = 0
 
@@ -65,7 +64,7 @@ class HiddenPattern:
     """Which cells are hidden, and how that was found."""
 
     #: Whether each cell is hidden; shape (n,).
-    hidden: NDArray[np.bool_]
+    hidden: Bools
     #: ``"linear"``, ``"optimal"`` or ``"elimination"``.
     search: str
     #: The cost of all hidden cells.
@@ -89,10 +88,10 @@ class Audit:
 
     #: lower, upper: the least and the greatest value of each hidden cell that fits all that is
     #: published; the value itself twice where a cell is published; shape (n,).
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
+    lower: Floats
+    upper: Floats
     #: Positions in `Requirements` that aren't met.
-    unmet: NDArray[np.int64]
+    unmet: Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +101,9 @@ class PublishedCells:
     #: The cells with their true values.
     cells: CellSystem
     #: What is published; NaN where hidden; shape (n,).
-    value: NDArray[np.float64]
+    value: Floats
     #: Whether each cell is hidden; shape (n,).
-    hidden: NDArray[np.bool_]
+    hidden: Bools
     #: Which cells are sensitive, where rules were applied.
     sensitivity: Sensitivity | None = None
     #: pattern, audit: how hidden cells were found, and what can be computed of them; ``None`` if

@@ -22,15 +22,14 @@ from halfmask.crosstabs._rules import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._rules import CellRule
 
 #: Rules that look at the largest contributions to a sum.
 Concentration = Dominance | PPercent | PriorPosterior
 #: Which cells a rule calls sensitive, and how far below and above their values each needs.
-Found = tuple["NDArray[np.bool_]", "NDArray[np.float64]", "NDArray[np.float64]"]
+Found = tuple["Bools", "Floats", "Floats"]
 
 
 def check_rules(measures: Sequence[CellSystem], rules: Sequence[CellRule]) -> None:
@@ -84,7 +83,7 @@ def find_sensitive(
     )
 
 
-def in_tables(cells: CellSystem, rule: CellRule) -> NDArray[np.bool_]:
+def in_tables(cells: CellSystem, rule: CellRule) -> Bools:
     """Return which cells stand in a table that a rule is for."""
     inside = np.full(cells.n, not rule.tables)
     for name in set(rule.tables) & set(cells.tables):
@@ -100,11 +99,11 @@ class Shares:
     """
 
     #: The sum of all absolute contributions, weighted; shape (n,).
-    total: NDArray[np.float64]
+    total: Floats
     #: The sum of the j + 1 largest, for each j; shape (n, LARGEST).
-    top: NDArray[np.float64]
+    top: Floats
 
-    def excess(self, rule: Concentration) -> NDArray[np.float64]:
+    def excess(self, rule: Concentration) -> Floats:
         """Return the upper protection level of each cell: it breaks the rule if that is above 0.
 
         Percents are multiplied out, so that whole numbers are compared exactly.
@@ -116,12 +115,7 @@ class Shares:
         return (rule.p * self.top[:, 0] - percent * rest) / percent
 
 
-def sum_largest(
-    largest: NDArray[np.float64],
-    weights: NDArray[np.float64] | None,
-    count: NDArray[np.float64],
-    how: str | None,
-) -> NDArray[np.float64]:
+def sum_largest(largest: Floats, weights: Floats | None, count: Floats, how: str | None) -> Floats:
     """Return the sum of the j + 1 largest contributions of each cell, for each j.
 
     With "replicated" a contribution of weight w stands for w equal contributors. Where fewer units
@@ -135,11 +129,11 @@ def sum_largest(
     taken = np.diff(up_to, axis=1, prepend=0.0)
     known = np.einsum("ij,ijk->ik", largest, taken)
     missing = np.where((count > LARGEST)[:, None], units - up_to[:, -1], 0.0)
-    found: NDArray[np.float64] = known + missing * largest[:, -1:]
+    found: Floats = known + missing * largest[:, -1:]
     return found
 
 
-def fill_largest(cells: CellSystem) -> NDArray[np.float64]:
+def fill_largest(cells: CellSystem) -> Floats:
     """Return the absolute largest contributions, the greatest possible ones where unknown.
 
     An unknown contribution is at most the one before it, and at most what others leave of the sum.
@@ -170,9 +164,7 @@ def _fits(cells: CellSystem, rule: CellRule) -> bool:
     return not (isinstance(rule, Concentration) and cells.is_count)
 
 
-def _apply(
-    cells: CellSystem, rule: CellRule, *, where: NDArray[np.bool_], weights: str | None
-) -> Found:
+def _apply(cells: CellSystem, rule: CellRule, *, where: Bools, weights: str | None) -> Found:
     if isinstance(rule, MinimumFrequency):
         found, below, above = _find_few(cells, rule, where)
     elif isinstance(rule, ClassDisclosure):
@@ -190,7 +182,7 @@ def _apply(
     return found, below, above
 
 
-def _find_few(cells: CellSystem, rule: MinimumFrequency, where: NDArray[np.bool_]) -> Found:
+def _find_few(cells: CellSystem, rule: MinimumFrequency, where: Bools) -> Found:
     """Find cells with few contributors: counts must be possible up to n, sums within a margin."""
     number = _numbers(cells, rule.of, where)
     found = where & (number >= 1) & (number < rule.n)
@@ -205,7 +197,7 @@ def _find_few(cells: CellSystem, rule: MinimumFrequency, where: NDArray[np.bool_
     return found, np.maximum(level, 1.0), np.maximum(np.maximum(rule.n - cells.value, 1.0), level)
 
 
-def _find_classes(cells: CellSystem, rule: ClassDisclosure, where: NDArray[np.bool_]) -> Found:
+def _find_classes(cells: CellSystem, rule: ClassDisclosure, where: Bools) -> Found:
     """Find groups of which all are in one category, and one cell each that nobody is in.
 
     The count needs to be possible 1 lower, and the empty cell 1 higher: the latter holds even
@@ -220,7 +212,7 @@ def _find_classes(cells: CellSystem, rule: ClassDisclosure, where: NDArray[np.bo
     keys = group * len(dimension.codes) + own
     order = np.argsort(keys)
 
-    def lookup(wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    def lookup(wanted: Ints) -> Ints:
         spots = np.minimum(np.searchsorted(keys[order], wanted), cells.n - 1)
         return np.where(keys[order[spots]] == wanted, order[spots], -1)
 
@@ -249,9 +241,7 @@ def _find_classes(cells: CellSystem, rule: ClassDisclosure, where: NDArray[np.bo
     return found, below, above
 
 
-def _see_shares(
-    cells: CellSystem, rule: CellRule, where: NDArray[np.bool_], weights: str | None
-) -> Shares:
+def _see_shares(cells: CellSystem, rule: CellRule, where: Bools, weights: str | None) -> Shares:
     """Return what a rule of concentration sees of each cell; refuse what can't be decided."""
     who, largest, total = cells.contributors, fill_largest(cells), absolute_sums(cells)
     unknown = where & np.isnan(largest).any(axis=1) & (total > 0)
@@ -276,7 +266,7 @@ def _see_shares(
     return Shares(total=total, top=top)
 
 
-def _numbers(cells: CellSystem, of: str, where: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _numbers(cells: CellSystem, of: str, where: Bools) -> Floats:
     """Return how many contributors or rows each cell has; of counts, at worst the counts."""
     who = cells.contributors
     if who is None:
@@ -294,7 +284,7 @@ def _numbers(cells: CellSystem, of: str, where: NDArray[np.bool_]) -> NDArray[np
     return number
 
 
-def absolute_sums(cells: CellSystem) -> NDArray[np.float64]:
+def absolute_sums(cells: CellSystem) -> Floats:
     """Return the sums of absolute contributions; the absolute value where nobody knows."""
     value = np.abs(cells.value)
     if cells.contributors is None:

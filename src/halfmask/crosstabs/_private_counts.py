@@ -11,11 +11,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.claims import Claim
-from halfmask.crosstabs._agreeing_counts import (
-    agreeing_counts,
-    largest_sets,
-    rounding_steps,
-)
+from halfmask.crosstabs._agreeing_counts import agreeing_counts, largest_sets, rounding_steps
 from halfmask.crosstabs._arrays import along, covers_of, inner_places
 from halfmask.crosstabs._cells import CellSystem, build_equations
 from halfmask.crosstabs._hierarchies import code_columns
@@ -28,10 +24,8 @@ from halfmask.dp.noise import LaplaceMechanism
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from halfmask.claims.claim import Json
-    from halfmask.crosstabs._arrays import Axes
+    from halfmask.crosstabs._arrays import Axes, Floats, Ints
     from halfmask.crosstabs._dimension import Dimension
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.crosstabs._protections import PrivateCounts
@@ -200,7 +194,7 @@ def private_counts(
     return PrivateCells(published=published, claim=claim, sentence=sentence)
 
 
-def _inner(cells: CellSystem, axes: Axes) -> NDArray[np.int64]:
+def _inner(cells: CellSystem, axes: Axes) -> Ints:
     """Return the true counts of the finest cells of a table, as an array."""
     shape, inside, places = inner_places(cells.dimensions, cells.codes, axes)
     found = np.zeros(shape, dtype=np.int64)
@@ -209,9 +203,7 @@ def _inner(cells: CellSystem, axes: Axes) -> NDArray[np.int64]:
 
 
 def _published(
-    dimensions: tuple[Dimension, ...],
-    tables: Mapping[str, Axes],
-    made: Sequence[NDArray[np.float64]],
+    dimensions: tuple[Dimension, ...], tables: Mapping[str, Axes], made: Sequence[Floats]
 ) -> PublishedCells:
     """Return all cells with the counts that are published."""
     values, codes = [], []

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from scipy.sparse import csc_array, hstack
-from scipy.sparse.csgraph import connected_components
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask._foreign import need
@@ -15,9 +14,9 @@ from halfmask._foreign import need
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge
 
@@ -34,8 +33,8 @@ _LAYERS: Final = 4
 class Slack:
     """How far each cell may deviate, as everybody knows before a table is published."""
 
-    below: NDArray[np.float64]
-    above: NDArray[np.float64]
+    below: Floats
+    above: Floats
 
     @classmethod
     def of(cls, cells: CellSystem, knowledge: Knowledge) -> Slack:
@@ -45,7 +44,7 @@ class Slack:
             above=np.maximum(knowledge.upper - cells.value, 0.0),
         )
 
-    def stretch(self, cells: NDArray[np.int64], moved: NDArray[np.float64]) -> float:
+    def stretch(self, cells: Ints, moved: Floats) -> float:
         """Return the greatest factor by which a deviation may be multiplied."""
         side = np.where(moved > 0, self.above[cells], self.below[cells])
         return float(np.min(side / np.abs(moved), initial=np.inf))
@@ -60,7 +59,7 @@ class Deviations:
     the same ones in every run.
     """
 
-    def __init__(self, equations: csr_array, room: Slack, cells: NDArray[np.int64]) -> None:
+    def __init__(self, equations: csr_array, room: Slack, cells: Ints) -> None:
         self.cells = cells
         self._all, self._room = equations, room
         self._rows = np.flatnonzero(np.diff(equations[:, cells].indptr))
@@ -72,14 +71,8 @@ class Deviations:
         )
 
     def reach(
-        self,
-        cell: int,
-        amount: float,
-        *,
-        price: NDArray[np.float64],
-        fixed: NDArray[np.int64],
-        share: NDArray[np.float64] | None = None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        self, cell: int, amount: float, *, price: Floats, fixed: Ints, share: Floats | None = None
+    ) -> tuple[Ints, Floats] | None:
         """Return the cheapest deviation that moves a cell by an amount, or None if none does.
 
         It is given by the cells that move, and how far. A cell with an infinite price isn't moved,
@@ -107,9 +100,7 @@ class Deviations:
         costs = np.where(moves, costs, 0.0)
         return self._moved(lower, upper, np.concatenate([costs, costs]), unit, TOLERANCE)
 
-    def reach_many(
-        self, cells: NDArray[np.int64], amounts: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    def reach_many(self, cells: Ints, amounts: Floats) -> tuple[Ints, Floats] | None:
         """Return a deviation that moves many cells as near to their amounts as it can.
 
         Each cell counts by the share of its amount.
@@ -127,13 +118,8 @@ class Deviations:
         return self._moved(np.zeros(2 * n), upper, costs, unit, TOLERANCE * wanted.min())
 
     def _moved(
-        self,
-        lower: NDArray[np.float64],
-        upper: NDArray[np.float64],
-        costs: NDArray[np.float64],
-        unit: float,
-        tolerance: float,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        self, lower: Floats, upper: Floats, costs: Floats, unit: float, tolerance: float
+    ) -> tuple[Ints, Floats] | None:
         """Solve the program in some unit, and return which cells move how far."""
         n = len(self.cells)
         self._solver.clearSolver()
@@ -149,7 +135,7 @@ class Deviations:
         used = np.flatnonzero(moved)
         return self.cells[used], moved[used] * unit
 
-    def cut(self, cell: int, amount: float, fixed: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    def cut(self, cell: int, amount: float, fixed: Ints) -> Floats | None:
         """Return weights of cells that sum up to 1 or more in every pattern that has what failed.
 
         They are those of hidden cells; ``None`` if the solver has no proof for its last failure.
@@ -161,7 +147,7 @@ class Deviations:
         slopes /= -slopes[cell] * np.sign(amount) or 1.0
         slopes[np.abs(slopes) < TOLERANCE] = 0.0
         sides = np.where(slopes > 0, self._room.above, self._room.below) / abs(amount)
-        weights: NDArray[np.float64] = np.abs(slopes) * np.where(slopes == 0, 0.0, sides)
+        weights: Floats = np.abs(slopes) * np.where(slopes == 0, 0.0, sides)
         weights = np.minimum(weights, 1.0)
         weights[cell] = 0.0
         weights[fixed] = 0.0
@@ -171,16 +157,14 @@ class Deviations:
 class Programs:
     """Programs for the cells around a cell and for all: small ones serve in large systems."""
 
-    def __init__(self, equations: csr_array, room: Slack, cells: NDArray[np.int64]) -> None:
+    def __init__(self, equations: csr_array, room: Slack, cells: Ints) -> None:
         self._equations, self._room, self._cells = equations, room, cells
         self._by_cell = csc_array(equations)
         self._whole: Deviations | None = None
         self._near: Deviations | None = None
         self._core = np.empty(0, dtype=np.int64)
 
-    def around(
-        self, cell: int, cost: NDArray[np.float64], hidden: NDArray[np.bool_]
-    ) -> Iterator[Deviations]:
+    def around(self, cell: int, cost: Floats, hidden: Bools) -> Iterator[Deviations]:
         """Yield programs that a cell is in, the smallest first."""
         if len(self._cells) > _LARGE:
             if self._near is None or cell not in self._core:
@@ -190,7 +174,7 @@ class Programs:
             self._whole = Deviations(self._equations, self._room, self._cells)
         yield self._whole
 
-    def _made_around(self, cell: int, cost: NDArray[np.float64]) -> Deviations:
+    def _made_around(self, cell: int, cost: Floats) -> Deviations:
         """Return a program of the cells that equations lead to, the cheapest of the last ones."""
         may = np.zeros(len(cost), dtype=bool)
         may[self._cells] = True
@@ -212,7 +196,7 @@ class Programs:
 class Extremes:
     """The least and greatest deviations of cells: a linear program of one column for each cell."""
 
-    def __init__(self, equations: csr_array, room: Slack, cells: NDArray[np.int64]) -> None:
+    def __init__(self, equations: csr_array, room: Slack, cells: Ints) -> None:
         self.cells = cells
         lower, upper = -room.below[cells], room.above[cells]
         finite = np.abs(np.concatenate([lower, upper]))
@@ -223,9 +207,7 @@ class Extremes:
         self._solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
         self._columns = np.arange(len(cells), dtype=np.int32)
 
-    def extreme(
-        self, weights: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    def extreme(self, weights: Floats) -> tuple[Floats, Floats | None]:
         """Return a deviation of the greatest weighted sum, and a direction if it has no limit."""
         import highspy  # noqa: PLC0415 # an optional library
 
@@ -247,18 +229,7 @@ class Extremes:
         return np.asarray(self._solver.getSolution().col_value) * self._unit, ray
 
 
-def components(equations: csr_array, cells: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
-    """Return groups of some cells that no equation connects, each in ascending order."""
-    chosen = np.flatnonzero(cells)
-    if not len(chosen):
-        return []
-    part = equations[:, chosen]
-    _, labels = connected_components(part.T @ part, directed=False)
-    order = np.argsort(labels, kind="stable")
-    return [chosen[each] for each in np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)]
-
-
-def _model(matrix: csc_array, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Any:  # noqa: ANN401 # of an optional library
+def _model(matrix: csc_array, lower: Floats, upper: Floats) -> Any:  # noqa: ANN401 # of an optional library
     need("highspy")
     import highspy  # noqa: PLC0415 # an optional library
 
@@ -292,7 +263,7 @@ def quiet_solver(model: Any) -> Any:  # noqa: ANN401 # of an optional library
     return solver
 
 
-def _solved(solver: Any) -> NDArray[np.float64] | None:  # noqa: ANN401 # of an optional library
+def _solved(solver: Any) -> Floats | None:  # noqa: ANN401 # of an optional library
     import highspy  # noqa: PLC0415 # an optional library
 
     solver.run()

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
-    from numpy.typing import NDArray
 
+    from halfmask.crosstabs._arrays import Bools, Floats
     from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Audit, HiddenPattern, Knowledge
     from halfmask.crosstabs._policy import TablesPolicy
@@ -97,7 +97,7 @@ def check_asked(policy: TablesPolicy, inputs: Inputs) -> None:
         )
     used = {
         "key": isinstance(protection, TableRounding | SmallCounts | CellKey),
-        "vault": isinstance(protection, CellKey),
+        "vault": isinstance(protection, CellKey) or inputs.book is not None,
         "ledger": isinstance(protection, PrivateCounts),
     }
     for name, is_used in used.items():
@@ -191,7 +191,7 @@ def _search(
     return pattern, found
 
 
-def _computable(found: Audit) -> NDArray[np.bool_]:
+def _computable(found: Audit) -> Bools:
     """Return the cells that everybody can compute."""
     near = 1e-9 * np.maximum(1.0, np.abs(found.upper))
     return np.isfinite(found.upper) & (found.upper - found.lower <= near)
@@ -252,7 +252,7 @@ def _check_contradiction(
     )
 
 
-def _check_left(what: str, hidden: NDArray[np.bool_], filled: NDArray[np.bool_], why: str) -> None:
+def _check_left(what: str, hidden: Bools, filled: Bools, why: str) -> None:
     """Raise where every cell that says something would be hidden."""
     if filled.any() and hidden[filled].all():
         raise GuaranteeNotMetError(
@@ -282,7 +282,7 @@ def _changed(
 
 def _new_values(
     cells: CellSystem, known: Knowledge, protection: CellProtection, key: bytes
-) -> NDArray[np.float64]:
+) -> Floats:
     if isinstance(protection, TableRounding):
         from halfmask.crosstabs._round import round_cells  # noqa: PLC0415 # loads HiGHS
 

@@ -29,9 +29,9 @@ from halfmask.data.io.formats import TEXT_FORMATS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+    from halfmask.crosstabs._arrays import Codes, Floats, Ints
     from halfmask.crosstabs._dimension import Dimension
     from halfmask.crosstabs._policy import ReadySection, TablesPolicy
 
@@ -196,7 +196,7 @@ def _numbers(series: pl.Series, table: str, *, negative: bool) -> pl.Series:
     return found
 
 
-def _decimals(values: NDArray[np.float64]) -> int | None:
+def _decimals(values: Floats) -> int | None:
     """Return how many decimals numbers have at most; ``None`` if they aren't rounded."""
     for decimals in range(_MOST_DECIMALS + 1):
         if np.allclose(np.round(values, decimals), values, rtol=4e-16, atol=0.0):
@@ -284,7 +284,7 @@ def _with_totals(
     return cells
 
 
-def _codes(cells: pl.DataFrame, dimensions: Sequence[Dimension]) -> NDArray[np.int32]:
+def _codes(cells: pl.DataFrame, dimensions: Sequence[Dimension]) -> Codes:
     """Return the positions of the codes of cells, one row for each."""
     codes = cells.select(_keys(dimensions)[1:]).to_numpy()
     return codes.astype(np.int32).reshape(cells.height, len(dimensions))
@@ -312,9 +312,7 @@ def _check_sums(table: _Table, dimensions: Sequence[Dimension], rounding: float)
     )
 
 
-def _wrong_sums(
-    equations: csr_array, value: NDArray[np.float64], rounding: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _wrong_sums(equations: csr_array, value: Floats, rounding: float) -> tuple[Ints, Floats]:
     """Return the equations that don't hold, and by what share of the total each fails."""
     off = np.abs(equations @ value)
     sizes = abs(equations) @ np.abs(value)
@@ -374,7 +372,7 @@ def _linked(
     )
 
 
-def _zeros(codes: NDArray[np.int32]) -> pl.DataFrame:
+def _zeros(codes: Codes) -> pl.DataFrame:
     """Return cells that nobody is in."""
     cells = pl.DataFrame({str(at): codes[:, at] for at in range(codes.shape[1])})
     nobody = pl.lit([0.0] * LARGEST, _SIZES)

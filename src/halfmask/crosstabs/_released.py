@@ -16,8 +16,7 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._pattern import PublishedCells
     from halfmask.crosstabs._policy import TablesPolicy
 
@@ -47,12 +46,12 @@ class ReleasedTable:
         return self.published.cells.measure
 
     @cached_property
-    def cells(self) -> NDArray[np.int64]:
+    def cells(self) -> Ints:
         """The positions of its cells."""
         return self.published.cells.tables[self.name]
 
     @cached_property
-    def hidden(self) -> NDArray[np.bool_]:
+    def hidden(self) -> Bools:
         """Whether each of its cells is hidden."""
         return self.published.hidden[self.cells]
 
@@ -119,7 +118,7 @@ def _ratio(value: pl.Series, by: pl.Series) -> pl.Series:
     return pl.Series(shortest(ratio.to_numpy()), nan_to_null=True)
 
 
-def shortest(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+def shortest(numbers: Floats) -> Floats:
     """Return numbers without the noise that sums of decimals have behind their last digit.
 
     Examples

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsmr
 
 from halfmask._errors import PolicyError
-from halfmask.crosstabs._cells import LARGEST
+from halfmask.crosstabs._cells import LARGEST, link, places_of
 from halfmask.crosstabs._pattern import Requirements
 from halfmask.crosstabs._primary import (
     Concentration,
@@ -25,14 +24,11 @@ from halfmask.crosstabs._primary import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._cells import CellSystem, Contributors
     from halfmask.crosstabs._pattern import Sensitivity
     from halfmask.crosstabs._rules import CellRule
 
-    Ints = NDArray[np.int64]
-    Bools = NDArray[np.bool_]
     Pairs = tuple[Ints, Ints]
 
 #: With "exact", what an owner's interval must have of the protection interval; counts need 1.
@@ -95,26 +91,10 @@ def _known_by_owners(cells: CellSystem, hidden: Bools) -> list[Ints]:
     rows, columns = entries.coords
     lone = np.zeros(cells.equations.shape[0], dtype=np.bool_)
     lone[rows[(entries.data < 0) & alone[columns]]] = True
-    group = _parts(cells.equations, lone[rows] & alone[columns])
+    group = link(cells.equations, lone[rows] & alone[columns])
     label = np.where(owner >= 0, owner, group + owner.max(initial=-1) + 1)
     found = np.flatnonzero(alone & hidden)
-    return [found[each] for each in _places(label[found]).values()]
-
-
-def _parts(equations: csr_array, kept: Bools) -> Ints:
-    """Return the number of the part that each cell is in; kept entries of equations link cells."""
-    m, n = equations.shape
-    rows, columns = equations.tocoo().coords
-    edges = (np.ones(int(kept.sum())), (columns[kept], n + rows[kept]))
-    _, part = connected_components(coo_array(edges, shape=(n + m, n + m)), directed=False)
-    return np.asarray(part[:n], dtype=np.int64)
-
-
-def _places(numbers: Ints) -> dict[int, Ints]:
-    """Return the positions of each number."""
-    order = np.argsort(numbers, kind="stable")
-    found, starts = np.unique(numbers[order], return_index=True)
-    return dict(zip(found.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}
+    return [found[each] for each in places_of(label[found]).values()]
 
 
 def _linked_pairs(
@@ -128,7 +108,7 @@ def _linked_pairs(
     """
     if not known or not len(wanted):
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    part = _parts(cells.equations, hidden[cells.equations.indices])
+    part = link(cells.equations, hidden[cells.equations.indices])
     found = []
     if exact:
         tied, stiff = _tied(cells.equations, hidden & (cells.value != 0), known, wanted)
@@ -210,7 +190,7 @@ def _tied(equations: csr_array, free: Bools, known: list[Ints], wanted: Ints) ->
     single = np.bincount(owner, minlength=len(known))[owner] == 1
     by_line, same = _matches(lines[single], line[asked])
     owners, found = [owner[single][by_line]], [asked[same]]
-    part = _parts(equations, free[equations.indices])
+    part = link(equations, free[equations.indices])
     for each in np.unique(owner[~single]).tolist():  # whose cells move in several ways
         own = known[each][line[known[each]] >= 0]
         near = asked[np.isin(part[asked], part[own])]
@@ -220,7 +200,7 @@ def _tied(equations: csr_array, free: Bools, known: list[Ints], wanted: Ints) ->
     return (np.concatenate(owners), np.concatenate(found)), wanted[line[wanted] < 0]
 
 
-def _random_moves(equations: csr_array) -> NDArray[np.float64]:
+def _random_moves(equations: csr_array) -> Floats:
     """Return random moves of cells that keep all equations: a row each, a column each time."""
     drawn = np.random.default_rng(0)  # any will do, but each time the same
     moves = drawn.standard_normal((equations.shape[1], _DIRECTIONS))
@@ -231,7 +211,7 @@ def _random_moves(equations: csr_array) -> NDArray[np.float64]:
     return moves
 
 
-def _lines(unit: NDArray[np.float64]) -> Ints:
+def _lines(unit: Floats) -> Ints:
     """Return the same number for random vectors of length 1 that are equal or opposite."""
     largest = np.take_along_axis(unit, np.abs(unit).argmax(axis=1)[:, None], axis=1)
     both = []
@@ -243,7 +223,7 @@ def _lines(unit: NDArray[np.float64]) -> Ints:
     return np.asarray(np.unique(np.stack(both), axis=1, return_inverse=True)[1]).ravel()
 
 
-def _combined(unit: NDArray[np.float64], base: NDArray[np.float64]) -> Bools:
+def _combined(unit: Floats, base: Floats) -> Bools:
     """Return which vectors are combinations of some others; all, if there are too many of these."""
     _, sizes, axes = np.linalg.svd(base, full_matrices=False)
     axes = axes[sizes**2 > _FLAT]
@@ -282,7 +262,7 @@ def sensitive_sums(
         level = np.maximum(level, np.where(inside, shares.excess(rule), 0.0))
     return [
         (np.sort(cell[kept][places]), float(level[each]))
-        for each, places in _places(at).items()
+        for each, places in places_of(at).items()
         if level[each] > 0
     ]
 
@@ -322,6 +302,5 @@ def _joined(cells: CellSystem, who: Contributors, cell: Ints, at: Ints, how: str
     heavy[pair[0][order], rank] = (weighted / np.where(known > 0, known, 1.0))[order]
     count = np.bincount(at, np.nan_to_num(who.count[cell], nan=np.inf)).astype(np.float64)
     return Shares(
-        total=together,
-        top=sum_largest(top, None if who.weights is None else heavy, count, how),
+        total=together, top=sum_largest(top, None if who.weights is None else heavy, count, how)
     )

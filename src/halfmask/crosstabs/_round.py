@@ -14,8 +14,7 @@ from halfmask._random import keyed_order
 from halfmask.crosstabs._eliminate import merge_equal
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge
     from halfmask.crosstabs._protections import SmallCounts, TableRounding
@@ -36,7 +35,7 @@ _STEPS: Final = 1 << 30
 
 def round_cells(
     cells: CellSystem, knowledge: Knowledge, settings: TableRounding, *, key: bytes
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return the cells as multiples of the base.
 
     Conventional rounding goes to the nearest multiple, half-way away from 0. Random rounding goes
@@ -59,12 +58,8 @@ def round_cells(
 
 
 def existence_interval(
-    published: NDArray[np.float64],
-    settings: TableRounding,
-    *,
-    whole: bool = True,
-    negative: bool = False,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    published: Floats, settings: TableRounding, *, whole: bool = True, negative: bool = False
+) -> tuple[Floats, Floats]:
     """Return the least and the greatest true value that a published one may have.
 
     ``whole`` are counts, whose ends are reached; the ends of sums are those of an open interval.
@@ -88,7 +83,7 @@ def existence_interval(
     return (lower if negative else np.maximum(lower, 0.0)), upper
 
 
-def round_small(cells: CellSystem, settings: SmallCounts, *, key: bytes) -> NDArray[np.float64]:
+def round_small(cells: CellSystem, settings: SmallCounts, *, key: bytes) -> Floats:
     """Return counts of which none is between 0 and the base, and whose sums hold.
 
     Small inner counts become 0 or the base, so that the squared distance of all cells is small:
@@ -117,7 +112,7 @@ def round_small(cells: CellSystem, settings: SmallCounts, *, key: bytes) -> NDAr
         if (most := np.abs(distance).max(initial=0.0)) < least:
             best, least = raised.copy(), most
         weight[np.abs(distance) > settings.base] *= 1.5
-    rounded: NDArray[np.float64] = below + above.T @ (best * float(settings.base))
+    rounded: Floats = below + above.T @ (best * float(settings.base))
     if ((rounded > 0) & (rounded < settings.base)).any() or (cells.equations @ rounded).any():
         raise GuaranteeNotMetError(
             "Small counts can't be rounded so that sums hold: tables share totals, and no table "
@@ -149,12 +144,7 @@ def inner_cells(equations: csr_array) -> csr_array:
 
 
 def _choose(
-    above: csr_array,
-    distance: NDArray[np.float64],
-    step: float,
-    order: NDArray[np.int64],
-    weight: NDArray[np.float64],
-    raised: NDArray[np.bool_],
+    above: csr_array, distance: Floats, step: float, order: Ints, weight: Floats, raised: Bools
 ) -> None:
     """Choose which inner cells have the higher of two values; ``above`` has what each counts in."""
     from halfmask.kernels.rounding.choices import improve  # noqa: PLC0415 # compiles
@@ -163,14 +153,11 @@ def _choose(
     improve(starts, cells, weight, distance, raised, float(step), order, _SWEEPS)
 
 
-def _divide(
-    value: NDArray[np.float64], base: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _divide(value: Floats, base: float) -> tuple[Ints, Floats]:
     """Return how often the base is in each value, and the rest as a share of it: 0 to below 1."""
     if np.abs(value).max(initial=0.0) / base >= 2.0**52:
         raise DataError(
-            "Cells are more than 2**52 times the base of rounding.",
-            hint="Choose a larger base.",
+            "Cells are more than 2**52 times the base of rounding.", hint="Choose a larger base."
         )
     if base == int(base) and (value == np.rint(value)).all():
         floor, rest = np.divmod(value.astype(np.int64), int(base))
@@ -182,7 +169,7 @@ def _divide(
     return floor.astype(np.int64), np.where(is_multiple, 0.0, share - floor)
 
 
-def _multiply(times: NDArray[np.int64], base: float) -> NDArray[np.float64]:
+def _multiply(times: Ints, base: float) -> Floats:
     """Return multiples of the base as the numbers that its decimals give: 3 * 0.1 is 0.3."""
     exact = Fraction(repr(float(base)))
     if exact.denominator == 1:
@@ -190,7 +177,7 @@ def _multiply(times: NDArray[np.int64], base: float) -> NDArray[np.float64]:
     return np.array([float(int(each) * exact) for each in times])
 
 
-def _draws(cells: CellSystem, key: bytes) -> NDArray[np.float64]:
+def _draws(cells: CellSystem, key: bytes) -> Floats:
     """Return a number from 0 to below 1 for each cell, made of its codes and the key.
 
     CellSystem that equal each other, such as a total of one part, have the number of the first: two
@@ -213,12 +200,8 @@ def _draws(cells: CellSystem, key: bytes) -> NDArray[np.float64]:
 
 
 def _control(
-    cells: CellSystem,
-    knowledge: Knowledge,
-    settings: TableRounding,
-    floor: NDArray[np.int64],
-    residue: NDArray[np.float64],
-) -> NDArray[np.int64]:
+    cells: CellSystem, knowledge: Knowledge, settings: TableRounding, floor: Ints, residue: Floats
+) -> Ints:
     """Return multiples that are additive; further steps only where needed."""
     lowest = np.where(knowledge.lower >= 0, 0.0, -np.inf)
     is_planar = cells.n == 0 or np.diff(cells.equations.tocsc().indptr).max() <= _PLANAR
@@ -242,9 +225,7 @@ def _control(
     )
 
 
-def _search(
-    cells: CellSystem, floor: NDArray[np.int64], residue: NDArray[np.float64], steps: int
-) -> tuple[NDArray[np.int64], int]:
+def _search(cells: CellSystem, floor: Ints, residue: Floats, steps: int) -> tuple[Ints, int]:
     """Return additive multiples, and by how many further steps they differ from the next ones.
 
     Inner cells are next to their values. Totals that differ by too much weigh more in each round.
@@ -272,12 +253,8 @@ def _search(
 
 
 def _solve(
-    cells: CellSystem,
-    floor: NDArray[np.int64],
-    residue: NDArray[np.float64],
-    down: NDArray[np.float64],
-    steps: int,
-) -> tuple[NDArray[np.int64] | None, bool]:
+    cells: CellSystem, floor: Ints, residue: Floats, down: Floats, steps: int
+) -> tuple[Ints | None, bool]:
     """Return the nearest additive multiples, or None and whether there are proven to be none."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 # 50 ms
 

@@ -23,8 +23,7 @@ from halfmask.kernels.tabulation.largest import Lists, keep_largest
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from halfmask.crosstabs._arrays import Codes, Floats, Ints
     from halfmask.crosstabs._policy import TablesPolicy
 
 #: Batches of owners are held side by side until there are so many.
@@ -66,8 +65,8 @@ class InnerCells:
     """
 
     codes: pl.DataFrame
-    sums: NDArray[np.float64]
-    keys: NDArray[np.float64]
+    sums: Floats
+    keys: Floats
     lists: tuple[Lists, ...]
     parts: tuple[pl.DataFrame, ...]
 
@@ -127,9 +126,7 @@ def _count_code_faults(
             faults["empty", name] += int(counted["rows"].filter(codes == "").sum())
 
 
-def _coded(
-    series: pl.Series, codes: pl.Series, missing: str | None
-) -> tuple[NDArray[np.int32], pl.Series]:
+def _coded(series: pl.Series, codes: pl.Series, missing: str | None) -> tuple[Codes, pl.Series]:
     """Return a number for the code of each row, and the texts that these numbers stand for."""
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series, codes = series.cast(pl.String), codes.cast(pl.String)
@@ -150,7 +147,7 @@ def _texts(codes: pl.Series) -> pl.Series:
     return leaf_text(codes)
 
 
-def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> NDArray[np.float64]:
+def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> Floats:
     """Return numbers, and count those that can't be summed."""
     found = series.cast(pl.Float64)
     if series.dtype.is_integer():
@@ -162,18 +159,18 @@ def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> 
     return found.fill_null(0.0).to_numpy()
 
 
-def _key_parts(keys: pl.Series) -> NDArray[np.int64]:
+def _key_parts(keys: pl.Series) -> Ints:
     """Return record keys as whole numbers below 2^32."""
     whole = np.floor((keys.to_numpy() % 1.0) * _KEY_PARTS) if keys.dtype.is_float() else keys
     return np.asarray(whole).astype(np.int64) % _KEY_PARTS
 
 
 def _block(
-    coded: Sequence[tuple[NDArray[np.int32], pl.Series]],
-    rows: NDArray[np.int64],
-    weight: NDArray[np.float64] | None,
-    values: Sequence[NDArray[np.float64]],
-    keys: NDArray[np.int64] | None,
+    coded: Sequence[tuple[Codes, pl.Series]],
+    rows: Ints,
+    weight: Floats | None,
+    values: Sequence[Floats],
+    keys: Ints | None,
     owner: pl.Series | None,
 ) -> InnerCells:
     """Summarize rows by their codes in some dimensions."""
@@ -214,9 +211,7 @@ def _block(
     )
 
 
-def _grouped(
-    numbers: Sequence[NDArray[np.int32]], sizes: Sequence[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _grouped(numbers: Sequence[Codes], sizes: Sequence[int]) -> tuple[Ints, Ints]:
     """Return the first row of each combination, and the combination of each row."""
     n = len(numbers[0])
     if prod(sizes) > max(1 << 16, 4 * n):
@@ -232,7 +227,7 @@ def _grouped(
     return first[there], cells[keys]
 
 
-def _sum_keys(cells: NDArray[np.int64], keys: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+def _sum_keys(cells: Ints, keys: Ints, n: int) -> Floats:
     """Return the sum of the keys of each cell, modulo 1 and exactly."""
     found = np.zeros(n, dtype=np.int64)
     np.add.at(found, cells, keys)
@@ -240,10 +235,7 @@ def _sum_keys(cells: NDArray[np.int64], keys: NDArray[np.int64], n: int) -> NDAr
 
 
 def _parts(
-    cells: NDArray[np.int64],
-    owner: pl.Series,
-    weight: NDArray[np.float64] | None,
-    values: Sequence[NDArray[np.float64]],
+    cells: Ints, owner: pl.Series, weight: Floats | None, values: Sequence[Floats]
 ) -> pl.DataFrame:
     """Return what each row gives its owner in its cell: rows, weight, and each measure."""
     columns: dict[str, Any] = {"cell": cells, "owner": owner, "rows": np.ones(len(cells))}
@@ -296,7 +288,7 @@ def _merge_cells(left: InnerCells, right: InnerCells) -> InnerCells:
     )
 
 
-def _moved(parts: pl.DataFrame, into: NDArray[np.int64]) -> pl.DataFrame:
+def _moved(parts: pl.DataFrame, into: Ints) -> pl.DataFrame:
     return parts.with_columns(cell=pl.Series(into[parts["cell"].to_numpy()]))
 
 

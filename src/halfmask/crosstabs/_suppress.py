@@ -20,9 +20,8 @@ from halfmask.crosstabs._witnesses import Needs, Witnesses
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from halfmask._progress import Progress
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge, Sensitivity
     from halfmask.crosstabs._protections import Suppression
@@ -82,7 +81,7 @@ def _check(sensitivity: Sensitivity, knowledge: Knowledge) -> None:
         )
 
 
-def costs_of(cells: CellSystem, settings: Suppression) -> NDArray[np.float64]:
+def costs_of(cells: CellSystem, settings: Suppression) -> Floats:
     """Return what hiding each cell costs: more than nothing."""
     if settings.cost == "cells":
         cost = np.ones(cells.n)
@@ -109,7 +108,7 @@ def _search_for(cells: CellSystem, settings: Suppression) -> str:
     return "optimal" if cells.n <= _PROVEN else "linear"
 
 
-def _levels(cells: CellSystem) -> NDArray[np.int64]:
+def _levels(cells: CellSystem) -> Ints:
     """Return how many sums lie under each cell, along all its dimensions."""
     levels = np.zeros(cells.n, dtype=np.int64)
     for at, dimension in enumerate(cells.dimensions):
@@ -172,7 +171,7 @@ class _Search:
         if search == "optimal":
             yield from self._optimal(hidden, always)
 
-    def _optimal(self, hidden: NDArray[np.bool_], needs: Needs) -> Iterator[HiddenPattern]:
+    def _optimal(self, hidden: Bools, needs: Needs) -> Iterator[HiddenPattern]:
         """Yield patterns with what is proven of the least cost.
 
         The proof is for requirements that hold whatever is hidden. A second search adds those that
@@ -200,19 +199,17 @@ class _Search:
                 return
             needs = self._stated(found)
 
-    def _pattern(
-        self, hidden: NDArray[np.bool_], search: str, bound: float | None = None
-    ) -> HiddenPattern:
+    def _pattern(self, hidden: Bools, search: str, bound: float | None = None) -> HiddenPattern:
         cost = float(self._cost[hidden].sum())
         return HiddenPattern(hidden=hidden, search=search, cost=cost, bound=bound)
 
-    def _eliminated(self) -> NDArray[np.bool_]:
+    def _eliminated(self) -> Bools:
         from halfmask.crosstabs._eliminate import eliminate  # noqa: PLC0415 # compiled code
 
         found = eliminate(self._cells, self._sensitivity, self._knowledge, self._cost)
         return (found & ~self._stays) | self._start
 
-    def _cleaned(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _cleaned(self, hidden: Bools) -> Bools:
         """Publish cells again that the requirements as stated for a pattern don't take."""
         program = Deviations(self._cells.equations, self._room, np.flatnonzero(hidden))
         return clean(
@@ -226,9 +223,7 @@ class _Search:
             progress=self._progress,
         )
 
-    def _grown(
-        self, hidden: NDArray[np.bool_], *, tried: bool, together: bool = False
-    ) -> NDArray[np.bool_]:
+    def _grown(self, hidden: Bools, *, tried: bool, together: bool = False) -> Bools:
         """Hide more cells until everything is met; ``tried`` if most is met already.
 
         With ``together``, one program looks for the proofs of many needs first.
@@ -252,7 +247,7 @@ class _Search:
             if not more.any() and not len(witnesses.open):
                 return hidden
 
-    def _stated(self, hidden: NDArray[np.bool_]) -> Needs:
+    def _stated(self, hidden: Bools) -> Needs:
         """State the requirements of a pattern, and what sums of hidden cells ask for.
 
         What an earlier pattern asked for stays: a search that forgets goes round in circles.
@@ -278,7 +273,7 @@ class _Search:
             self._cells.n,
         )
 
-    def _proofs(self, hidden: NDArray[np.bool_]) -> Witnesses:
+    def _proofs(self, hidden: Bools) -> Witnesses:
         """Return what earlier deviations prove of the requirements of a pattern."""
         self._witnesses = Witnesses(self._stated(hidden), self._room, hidden, self._witnesses)
         return self._witnesses
@@ -302,13 +297,13 @@ class _Search:
                 else "Let more cells be hidden, or choose coarser codes.",
             )
 
-    def _sums(self, hidden: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], float]]:
+    def _sums(self, hidden: Bools) -> list[tuple[Ints, float]]:
         """Return hidden cells of equations that break the rules as one cell, and its level."""
         if not self._settings.hidden_sums:
             return []
         return sensitive_sums(self._cells, self._rules, hidden, weights=self._weights)
 
-    def _more_for_sums(self, hidden: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _more_for_sums(self, hidden: Bools) -> Bools:
         """Return further cells to hide where hidden cells of an equation break rules together.
 
         The sum of the others moves as far as such a cell moves the other way.

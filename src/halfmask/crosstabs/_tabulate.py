@@ -45,8 +45,7 @@ from halfmask.kernels.tabulation.largest import keep_largest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from halfmask.crosstabs._arrays import Codes, Ints
     from halfmask.crosstabs._dimension import Dimension
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.engines import Engine
@@ -98,9 +97,7 @@ def tabulate(
 
 
 def _planned(
-    policy: TablesPolicy,
-    record: str | None,
-    record_key: Callable[[pl.Series], pl.Series] | None,
+    policy: TablesPolicy, record: str | None, record_key: Callable[[pl.Series], pl.Series] | None
 ) -> RowPlan:
     names = tuple(dict.fromkeys(name for table in policy.tables for name in table.dimensions))
     sections = [policy.dimensions.get(name) for name in names]
@@ -177,8 +174,8 @@ class _Inner:
 
     block: InnerCells
     chosen: tuple[int, ...]
-    codes: NDArray[np.int32]
-    owners: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+    codes: Codes
+    owners: tuple[Ints, Ints] | None
     parts: pl.DataFrame | None
 
 
@@ -201,9 +198,7 @@ def _numbered(block: InnerCells, plan: RowPlan, at: int, dimensions: Sequence[Di
     )
 
 
-def _group_owners(
-    owner: pl.Series,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _group_owners(owner: pl.Series) -> tuple[Ints, Ints, Ints]:
     """Return an order of rows by owner, where each owner starts in it, and a number for each.
 
     Owners have numbers in the order of their first rows. Rows are sorted by hashes of owners, which
@@ -292,7 +287,7 @@ def _piece(
     return replace(found, codes=codes)
 
 
-def _owners(inner: _Inner, into: NDArray[np.int64], at: int, tally: CellSums) -> Owners:
+def _owners(inner: _Inner, into: Ints, at: int, tally: CellSums) -> Owners:
     """Count owners who are in one inner cell, and return the others."""
     parts = inner.parts
     assert inner.owners is not None  # noqa: S101 # the caller has asked
@@ -326,7 +321,7 @@ def _owners(inner: _Inner, into: NDArray[np.int64], at: int, tally: CellSums) ->
     )
 
 
-def grid_codes(chosen: Sequence[int], dimensions: Sequence[Dimension]) -> NDArray[np.int32]:
+def grid_codes(chosen: Sequence[int], dimensions: Sequence[Dimension]) -> Codes:
     """Return the codes of every possible cell of a table that crosses some dimensions."""
     ranges = [
         np.arange(len(each.codes)) if at in chosen else np.array([each.position[each.total]])
@@ -338,7 +333,7 @@ def grid_codes(chosen: Sequence[int], dimensions: Sequence[Dimension]) -> NDArra
     return codes.astype(np.int32)
 
 
-def _empty_cells(codes: NDArray[np.int32]) -> CellSums:
+def _empty_cells(codes: Codes) -> CellSums:
     """Return cells that nobody is in."""
     n = len(codes)
     return CellSums(codes=codes, sums=np.zeros((n, 4)), keys=np.zeros(n), lists=empty_lists(n))
@@ -358,17 +353,15 @@ def _united(pieces: Sequence[CellSums], dimensions: Sequence[Dimension]) -> Cell
     return whole.take(first)
 
 
-def _renumbered(owners: NDArray[np.int64]) -> NDArray[np.int64]:
+def _renumbered(owners: Ints) -> Ints:
     """Return owners by numbers from 0 in the same order; -1 stays."""
     different, numbers = np.unique(owners, return_inverse=True)
     return numbers.reshape(owners.shape) - np.count_nonzero(different < 0)
 
 
 def cells_of_tables(
-    crossed: Mapping[str, tuple[int, ...]],
-    codes: NDArray[np.int32],
-    dimensions: Sequence[Dimension],
-) -> dict[str, NDArray[np.int64]]:
+    crossed: Mapping[str, tuple[int, ...]], codes: Codes, dimensions: Sequence[Dimension]
+) -> dict[str, Ints]:
     """Return the cells of each table, in the order in which it shows them."""
     totals = np.array([each.position[each.total] for each in dimensions])
     at_total = codes == totals

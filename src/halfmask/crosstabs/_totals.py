@@ -20,8 +20,7 @@ from halfmask.kernels.tabulation.largest import Lists, OwnerRoom, add_owners, ke
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from halfmask.crosstabs._arrays import Codes, Floats, Ints
     from halfmask.crosstabs._dimension import Dimension
 
 #: The most cells that one measure may have.
@@ -31,12 +30,12 @@ MOST_CELLS: Final = 5_000_000
 class Owners(NamedTuple):
     """Owners by number, and their parts in inner cells; ``starts`` has the first part of each."""
 
-    numbers: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    cells: NDArray[np.int64]
-    plain: NDArray[np.float64]
-    weighted: NDArray[np.float64]
-    heavy: NDArray[np.float64]
+    numbers: Ints
+    starts: Ints
+    cells: Ints
+    plain: Floats
+    weighted: Floats
+    heavy: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,12 +46,12 @@ class CellSums:
     record keys, modulo 1.
     """
 
-    codes: NDArray[np.int32]
-    sums: NDArray[np.float64]
-    keys: NDArray[np.float64]
+    codes: Codes
+    sums: Floats
+    keys: Floats
     lists: Lists
 
-    def take(self, cells: NDArray[np.int64]) -> CellSums:
+    def take(self, cells: Ints) -> CellSums:
         """Return some of the cells."""
         return CellSums(
             codes=self.codes[cells],
@@ -65,13 +64,11 @@ class CellSums:
 def empty_lists(n: int) -> Lists:
     """Return lists of the largest of n cells that have no contributor yet."""
     return Lists(
-        np.zeros((n, LARGEST)),
-        np.zeros((n, LARGEST)),
-        np.full((n, LARGEST), -1, dtype=np.int64),
+        np.zeros((n, LARGEST)), np.zeros((n, LARGEST)), np.full((n, LARGEST), -1, dtype=np.int64)
     )
 
 
-def joined_lists(lists: Lists, into: NDArray[np.int64], n: int) -> Lists:
+def joined_lists(lists: Lists, into: Ints, n: int) -> Lists:
     """Return lists of n cells that hold the largest of others; no owner is in two of these."""
     made = empty_lists(n)
     cells = np.repeat(into, LARGEST)
@@ -88,19 +85,17 @@ def concatenated(lists: Sequence[Lists]) -> Lists:
     )
 
 
-def _taken(lists: Lists, cells: NDArray[np.int64]) -> Lists:
+def _taken(lists: Lists, cells: Ints) -> Lists:
     return Lists(lists.sizes[cells], lists.weights[cells], lists.owners[cells])
 
 
-def group_codes(
-    codes: NDArray[np.int32], sizes: Sequence[int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def group_codes(codes: Codes, sizes: Sequence[int]) -> tuple[Ints, Ints]:
     """Return the first row of each combination of codes, in order, and each row's combination."""
     _, first, inverse = np.unique(row_keys(codes, sizes), return_index=True, return_inverse=True)
     return first, inverse.reshape(-1)
 
 
-def group_cells(tally: CellSums, sizes: Sequence[int]) -> tuple[CellSums, NDArray[np.int64]]:
+def group_cells(tally: CellSums, sizes: Sequence[int]) -> tuple[CellSums, Ints]:
     """Return cells of the same codes as one, in order, and which one each has become.
 
     Without owners who are in several of them, this counts everything of the cells.
@@ -143,9 +138,7 @@ def report_size(what: str, n: int) -> PolicyError:
     )
 
 
-def _spread(
-    codes: NDArray[np.int32], at: int, dimension: Dimension, what: str
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _spread(codes: Codes, at: int, dimension: Dimension, what: str) -> tuple[Codes, Ints]:
     """Return each cell once for every code that covers it along one dimension, and its source."""
     above: list[list[int]] = [[] for _ in dimension.codes]
     for number, code in enumerate(dimension.codes):
@@ -166,16 +159,14 @@ def _spread(
     return made, source
 
 
-def _step(
-    inverse: NDArray[np.int64], source: NDArray[np.int64], shape: tuple[int, int]
-) -> csr_array:
+def _step(inverse: Ints, source: Ints, shape: tuple[int, int]) -> csr_array:
     """Return the matrix that adds cells up."""
     step = csr_array((np.ones(len(source)), (inverse, source)), shape=shape)
     step.sort_indices()
     return step
 
 
-def _stepped(tally: CellSums, step: csr_array, codes: NDArray[np.int32]) -> CellSums:
+def _stepped(tally: CellSums, step: csr_array, codes: Codes) -> CellSums:
     cells = np.repeat(np.arange(step.shape[0]), np.diff(step.indptr))
     lists = _taken(tally.lists, step.indices)
     return CellSums(

@@ -14,8 +14,7 @@ from halfmask.crosstabs._program import TOLERANCE, Slack
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._pattern import Requirements
 
 
@@ -24,13 +23,13 @@ class Needs:
     """Amounts by which cells must be able to move: an entry for each requirement and direction."""
 
     #: The cell; shape (r,).
-    cell: NDArray[np.int64]
+    cell: Ints
     #: By how much it must move; negative is down; shape (r,).
-    amount: NDArray[np.float64]
+    amount: Floats
     #: The position of the requirement; shape (r,).
-    requirement: NDArray[np.int64]
+    requirement: Ints
     #: The row of ``known`` of whoever mustn't exclude it; shape (r,).
-    attacker: NDArray[np.int64]
+    attacker: Ints
     #: The cells that each attacker knows; shape (attackers, cells).
     known: csr_array
 
@@ -55,15 +54,13 @@ class Needs:
             known=known,
         )
 
-    def fixed(self, entry: int) -> NDArray[np.int64]:
+    def fixed(self, entry: int) -> Ints:
         """Return the cells that the attacker of an entry knows."""
         at = self.attacker[entry]
-        cells: NDArray[np.int64] = self.known.indices[
-            self.known.indptr[at] : self.known.indptr[at + 1]
-        ]
+        cells: Ints = self.known.indices[self.known.indptr[at] : self.known.indptr[at + 1]]
         return cells
 
-    def met_by(self, entries: NDArray[np.int64], moved: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def met_by(self, entries: Ints, moved: Floats) -> Bools:
         """Return which of some entries a deviation proves."""
         amount = self.amount[entries]
         far = np.sign(amount) * moved[self.cell[entries]] >= np.abs(amount) * (1.0 - TOLERANCE)
@@ -80,11 +77,7 @@ class Witnesses:
     """
 
     def __init__(
-        self,
-        needs: Needs,
-        room: Slack,
-        hidden: NDArray[np.bool_],
-        earlier: Witnesses | None = None,
+        self, needs: Needs, room: Slack, hidden: Bools, earlier: Witnesses | None = None
     ) -> None:
         self.needs = needs
         self.proof = np.full(len(needs.cell), -1)
@@ -97,17 +90,17 @@ class Witnesses:
                 self.add(cells, moved)
 
     @property
-    def open(self) -> NDArray[np.int64]:
+    def open(self) -> Ints:
         """The entries without a proof."""
         return np.flatnonzero(self.proof < 0)
 
-    def kept(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    def kept(self) -> Iterator[tuple[Ints, Floats]]:
         """Yield the deviations that are in use: the cells that move, and how far."""
         for at, moved in enumerate(self._moved):
             if at not in self._dead:
                 yield np.array(list(moved)), np.array(list(moved.values()))
 
-    def add(self, cells: NDArray[np.int64], moved: NDArray[np.float64]) -> None:
+    def add(self, cells: Ints, moved: Floats) -> None:
         """Take a deviation and its opposite as proofs of what has none."""
         for sign in (1.0, -1.0):
             waiting = self.open
@@ -125,7 +118,7 @@ class Witnesses:
                     self._users[cell].append(len(self._moved))
                 self._moved.append(dict(zip(cells.tolist(), whole[cells].tolist(), strict=True)))
 
-    def drop(self, cell: int) -> NDArray[np.int64]:
+    def drop(self, cell: int) -> Ints:
         """Give up all proofs that move a cell, and return the entries that have none then."""
         gone = self._users[cell]
         lost = np.flatnonzero(np.isin(self.proof, gone))

@@ -189,7 +189,7 @@ class ReleaseBook:
                 pen.drop(chosen, forgotten=True)
 
     def check_folders(self) -> dict[int, str]:
-        """Return which releases are ``"altered"`` or ``"missing"`` since they left, by number.
+        """Return which releases are ``"altered"`` or ``"missing"`` now, by number.
 
         Manifest and data files are compared. Object stores aren't looked at.
         """

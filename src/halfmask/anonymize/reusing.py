@@ -31,8 +31,7 @@ def seal_plan(plan: Plan) -> bytes:
         head["levels"] = dict(zip(names, heights, strict=True))
     elif type(partition) is Partition and getattr(plan.method, "strict", True):
         values = [_plain(coding.values).alias(coding.column.name) for coding in plan.codings]
-        tree = (partition.feature, partition.cut, partition.left, partition.right)
-        nodes = (pl.Series(name, array) for name, array in zip(TREE, tree, strict=True))
+        nodes = [pl.Series(name, getattr(partition, name.strip("\0"))) for name in TREE]
         arrays = pl.DataFrame([series.implode() for series in (*values, *nodes)])
     held = io.BytesIO()
     arrays.write_ipc_stream(held, compression="zstd")

@@ -139,7 +139,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
             people=None if people is None else people(codings),
         )
         if reused is not None:
-            reused.check_levels(partition)
+            reused.check_levels(partition, codings)
     return Fitted(
         codings=tuple(codings),
         codes=tuple(codes),

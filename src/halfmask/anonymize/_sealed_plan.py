@@ -131,14 +131,16 @@ class SealedPlan:
         sizes = np.bincount(cell_of_row, minlength=n_cells).astype(np.int64)
         return replace(partition, sizes=sizes), cell_of_row
 
-    def check_levels(self, partition: Partition) -> None:
-        """Raise if the levels of a column mean something else than in the earlier release."""
-        heights = tuple(self.levels[name][1] for name in self.columns)
-        if self.levels and getattr(partition, "heights", heights) != heights:
-            raise SchemaError(
-                "A quasi-identifier has a hierarchy of another height than in the earlier release.",
-                hint="Give it the hierarchy that it had.",
-            )
+    def check_levels(self, partition: Partition, codings: Sequence[Coding]) -> None:
+        """Raise if the levels of a column are of another hierarchy than in the earlier release."""
+        heights: tuple[int, ...] = getattr(partition, "heights", ())
+        for coding, height in zip(codings, heights, strict=False):
+            if self.levels[coding.column.name][1] != height:
+                raise SchemaError(
+                    f"The hierarchy of column {coding.column.name!r} had another height in the "
+                    "earlier release.",
+                    hint="Give it the hierarchy that it had.",
+                )
 
     def _array(self, name: str) -> pl.Series:
         """Return the values of a column in the order of their codes, or a part of the tree."""

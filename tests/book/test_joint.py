@@ -149,9 +149,7 @@ def test_a_column_of_one_release_only() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=20), max_size=4), st.integers(0, 120))
-def test_people_are_numbered_by_whole_digests(
-    people: list[list[int]], shift: int
-) -> None:
+def test_people_are_numbered_by_whole_digests(people: list[list[int]], shift: int) -> None:
     # Digests that agree in all but some bits: the number of a person says where they differ.
     texts = [[(person << shift).to_bytes(16, "little") for person in one] for one in people]
     digests = [np.frombuffer(b"".join(one), dtype="V16") for one in texts]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle import Rows, candidates_of, groups_of
+from tests.book.joint_oracle import Rows, candidates_of, groups_of
 
 from halfmask._errors import ParameterError
 from halfmask.book._joint import CodedRelease, JointClasses, join_classes, number_people

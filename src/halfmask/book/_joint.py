@@ -254,11 +254,11 @@ def join_classes(releases: Sequence[CodedRelease], n_persons: int) -> JointClass
 
 
 def number_people(
-    digests: Sequence[NDArray[np.void]],
+    digests: Sequence[NDArray[Any]],
 ) -> tuple[list[NDArray[np.int64]], int]:
     """Give the people of several releases numbers: one for each digest of 16 bytes.
 
-    Digests are compared whole. Arrays have dtype ``V16``, or 16 columns of bytes.
+    Digests are compared whole. An array has two columns of 64-bit numbers, or is of type ``V16``.
     """
     halves = [np.ascontiguousarray(one).view(np.uint64).reshape(-1, 2) for one in digests]
     high, low = np.concatenate([*halves, np.empty((0, 2), dtype=np.uint64)]).T.copy()
@@ -277,7 +277,8 @@ def number_people(
     numbers = np.empty(len(order), dtype=np.int64)
     numbers[order] = people - 1
     n_people = int(people[-1]) if len(people) else 0
-    return np.split(numbers, np.cumsum([len(one) for one in halves])[:-1]), n_people
+    ends = np.cumsum([len(one) for one in halves])
+    return [numbers[end - len(one) : end] for one, end in zip(halves, ends, strict=True)], n_people
 
 
 def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:

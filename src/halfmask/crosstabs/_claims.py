@@ -106,14 +106,7 @@ def _suppression_claims(
 
 
 def stated_rule(rule: CellRule) -> dict[str, Json]:
-    """Return a rule with its parameters, as the manifest states it: what isn't given is left out.
-
-    Examples
-    --------
-    >>> from halfmask.crosstabs._rules import PPercent
-    >>> stated_rule(PPercent(p=10.0))
-    {'rule': 'p-percent', 'p': 10.0}
-    """
+    """Return a rule with its parameters, as the manifest states it, without what isn't given."""
     given = ((each.name, getattr(rule, each.name)) for each in fields(rule))
     stated = {name: value for name, value in given if value not in (None, ())}
     lists = {name: list(it) if isinstance(it, tuple) else it for name, it in stated.items()}
@@ -139,10 +132,7 @@ def _cell_key_claim(settings: CellKey) -> Claim:
 
 
 def additive_claim(published: Sequence[PublishedCells], *, within: float = 0.0) -> Claim:
-    """Claim that equations hold: those without a hidden cell, which can be added up again.
-
-    Ready tables may have been rounded before: then they hold within half a unit for each cell.
-    """
+    """Claim that equations without a hidden cell hold: ready ones within half a unit a cell."""
     whole = 0
     for each in published:
         n_hidden = abs(each.cells.equations) @ each.hidden.astype(np.float64)
@@ -166,13 +156,7 @@ def _narrowest(published: PublishedCells, found: Audit) -> tuple[str, float]:
 
 
 def _rounded_down(width: float) -> float:
-    """Return a width rounded down, but for the noise of linear programs.
-
-    Examples
-    --------
-    >>> _rounded_down(2.99999999999), _rounded_down(0.123456)
-    (3.0, 0.1234)
-    """
+    """Return a width rounded down, but for the noise of linear programs."""
     if width <= 0:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(width)) + 1 - _DIGITS)

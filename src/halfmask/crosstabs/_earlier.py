@@ -161,10 +161,7 @@ def _check_hidden(table: _Earlier, linked: pl.DataFrame) -> None:
 
 
 def _linked(cells: CellSystem, table: _Earlier) -> pl.DataFrame:
-    """Return the cells of an earlier table that today's tables can have.
-
-    Each has the number of its cell today, and whether that has the ``same`` value.
-    """
+    """Return earlier cells that today's tables can have, and which have the ``same`` value."""
     own = {each.name: at for at, each in enumerate(cells.dimensions)}
     before, shared = table.cells, {}
     for at, name in enumerate(table.stated.dimensions):

@@ -44,10 +44,7 @@ NAMED = "named-to-hide"
 def protect_cells(
     cells: tuple[CellSystem, ...], policy: TablesPolicy, inputs: Inputs
 ) -> tuple[PublishedCells, ...]:
-    """Protect the cells of each measure as the policy asks, and audit what is hidden.
-
-    Counts come first: where a published count is 0, everybody knows that a sum is 0.
-    """
+    """Protect each measure and audit it; counts first: a sum is 0 where a published count is."""
     protection = policy.made_protection()
     knowledge = apply_earlier(cells, policy)
     rules = policy.made_rules()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -92,10 +92,6 @@ class CellSystem:
             for at, each in enumerate(self.dimensions)
             if (codes[:, at] != each.position[each.total]).any()
         )
-
-    def with_value(self, value: Floats) -> CellSystem:
-        """Return the same cells with other values, such as rounded ones."""
-        return replace(self, value=value)
 
     def labels(self, cells: Ints, names: Sequence[str]) -> pl.DataFrame:
         """Return the codes of some cells as texts, a column for each named dimension."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError, SchemaError
 from halfmask._validation import rows_of_share
-from halfmask.anonymize._growth import grow_partition
+from halfmask.anonymize._growth import check_whole, grow_partition
 from halfmask.anonymize._lattice_growth import choose_levels
 from halfmask.anonymize._lattice_partition import LatticePartition
 from halfmask.anonymize._summary import PersonCodes, SensitiveCodes, written_codes
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize.coding import RangeGrid
     from halfmask.anonymize.lattice import NodePeople
     from halfmask.anonymize.method import Method
+    from halfmask.anonymize.reusing import SealedPlan
     from halfmask.data import Column, Schema
     from halfmask.guarantees import Guarantee, Judgement
 
@@ -73,6 +74,10 @@ class Fitted:
         )
         return replace(classes, written=written_codes(columns, classes.n_classes))
 
+    def without(self, rows: NDArray[np.bool_]) -> Fitted:
+        """Return the same cells without some rows."""
+        return replace(self, cell_of_row=np.where(rows, np.int32(-1), self.cell_of_row))
+
     def judge(self) -> list[Judgement]:
         """Judge the rows that were kept, by their cells; a population isn't counted here."""
         classes = self.classes()
@@ -92,8 +97,9 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
     person: str | None = None,
     grids: Mapping[str, RangeGrid] | None = None,
     people: Callable[[Sequence[Coding]], NodePeople] | None = None,
+    reused: SealedPlan | None = None,
 ) -> Fitted:
-    """Code a summary's rows and grow their partition."""
+    """Code a summary's rows and grow their partition, or find their cells in an earlier one."""
     rows = summary.rows
     if split_targets and guides is None:
         guides = np.hstack([as_guides(_column(rows[name])) for name in split_targets])
@@ -101,8 +107,12 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
 
     def code(name: str) -> tuple[Coding, NDArray[np.integer]]:
         coding, coded = _coded(rows[name], summary, schema[name], (grids or {}).get(name))
-        if target is not None and not coding.ordered and coding.hierarchy is None:
-            coding, coded = _by_target(coding, coded, target)
+        order = None if reused is None else reused.order_of(coding)
+        by_target = target is not None and not coding.ordered and coding.hierarchy is None
+        if target is not None and by_target and reused is None:
+            order = _by_target(coding, coded, target)
+        if order is not None:
+            coding, coded = _in_order(coding, coded, order)
         return coding, coded.astype(np.min_scalar_type(max(0, coding.n_codes - 1)))
 
     codings, codes = zip(*map_in_order(schema.quasi_identifiers, code), strict=True)
@@ -111,7 +121,10 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
     persons = None if person is None else PersonCodes.of(rows[person], summary.values(person))
     plan = method.plan_growth(guides)
     partition: Partition
-    if plan.lattice is None:
+    if plan.lattice is None and reused is not None:
+        check_whole(guarantees, sensitive, rows.height, len(codes), persons)
+        partition, cell_of_row = reused.cells(codings, codes)
+    elif plan.lattice is None:
         partition, cell_of_row = _grow_cells(codings, codes, sensitive, guarantees, plan, persons)
     else:
         partition, cell_of_row = choose_levels(
@@ -125,6 +138,8 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
             max_suppressed=rows_of_share(max_suppression_fraction, rows.height),
             people=None if people is None else people(codings),
         )
+        if reused is not None:
+            reused.check_levels(partition)
     return Fitted(
         codings=tuple(codings),
         codes=tuple(codes),
@@ -200,15 +215,21 @@ def _coded(
 
 def _by_target(
     coding: Coding, codes: NDArray[np.int64], target: NDArray[np.float64]
-) -> tuple[Coding, NDArray[np.int64]]:
-    """Order categories by their rows' mean target, so that a cut parts what the target parts.
+) -> NDArray[np.int64]:
+    """Return categories by their rows' mean target, so that a cut parts what the target parts.
 
     For a single target in squared deviations the best of all subsets is then among the cuts of this
     order: Fisher, "On grouping for maximum homogeneity" (1958).
     """
     counts = np.bincount(codes, minlength=coding.n_codes)
     means = np.bincount(codes, weights=target, minlength=coding.n_codes) / np.maximum(counts, 1)
-    order = np.argsort(means[: coding.n_values], kind="stable")
+    return np.argsort(means[: coding.n_values], kind="stable")
+
+
+def _in_order(
+    coding: Coding, codes: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[Coding, NDArray[np.int64]]:
+    """Return the coding with its values in an order, and the codes of the rows by it."""
     rank = np.arange(coding.n_codes)
     rank[order] = np.arange(coding.n_values)
     return replace(coding, values=coding.values.gather(order)), rank[codes]

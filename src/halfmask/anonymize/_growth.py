@@ -75,7 +75,7 @@ def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
 
     n = len(codes[0])
     rules, k = engine_rules(guarantees, sensitive)
-    _check_whole(guarantees, sensitive, n, len(codes), persons)
+    check_whole(guarantees, sensitive, n, len(codes), persons)
     if persons is not None and axes is None:
         sensitive = (*sensitive, persons.as_lane(_PERSON))
         counted = Criterion(rule="distinct-l", column=_PERSON, thresholds=(float(k),))
@@ -192,7 +192,7 @@ def _parents(hierarchy: Hierarchy | None, n_values: int) -> NDArray[np.int64]:
     return np.concatenate(levels).astype(np.int64)
 
 
-def _check_whole(
+def check_whole(
     guarantees: Sequence[Guarantee],
     sensitive: Sequence[SensitiveCodes],
     n: int,

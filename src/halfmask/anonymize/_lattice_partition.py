@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from halfmask.anonymize._partition import Partition
+from halfmask.anonymize._partition import Partition, balanced_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,3 +127,18 @@ class LatticePartition(Partition):
         held = found >= 0
         cells[held] = Partition.cells_of(self, [found[held]])
         return cells
+
+    def renumbered(self, target: NDArray[np.int64], *, sizes: NDArray[np.int64]) -> Partition:
+        """Return the partition with classes dropped.
+
+        Parameters
+        ----------
+        target
+            The new number of each old class; -1 for one whose rows are suppressed.
+        sizes
+            How many rows each new class has.
+        """
+        fewer = Partition.renumbered(self, target, sizes=sizes)
+        feature, cut, left, right = balanced_tree(len(sizes))
+        nodes = self.nodes[target >= 0]
+        return replace(fewer, feature=feature, cut=cut, left=left, right=right, nodes=nodes)

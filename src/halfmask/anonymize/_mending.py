@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from halfmask._errors import GuaranteeNotMetError
 from halfmask._validation import rows_of_share
 from halfmask.anonymize._cells import CellCounts
+from halfmask.anonymize._lattice_partition import LatticePartition
 from halfmask.anonymize._summary import written_codes
 from halfmask.anonymize._suppressing import smallest_enough
 
@@ -113,8 +114,11 @@ def mend(
     guarantees: Sequence[Guarantee],
     max_suppression_fraction: float,
     people: PlacedPeople | None = None,
+    joins: bool = True,
 ) -> tuple[Fitted, CellCounts]:
     """Return cells that all keep every guarantee, by counts of all rows.
+
+    Without ``joins`` cells are suppressed alone, and none is merged with another.
 
     Guarantees
     ----------
@@ -124,13 +128,13 @@ def mend(
     """
     budget = rows_of_share(max_suppression_fraction, counts.classes.rows)
     try:
-        target, current = _mended(fitted, counts, guarantees, budget, people)
+        target, current = _mended(fitted, counts, guarantees, budget, people, joins=joins)
     except GuaranteeNotMetError:
-        if not budget:
+        if not budget or not joins:
             raise
         # What is left may be too little for a guarantee that all rows together keep.
         target, current = _mended(fitted, counts, guarantees, 0, people)
-    if current is counts and counts.counts is None:
+    if current is counts and counts.counts is None and joins:
         return fitted, counts
     low, high = _extents(current)
     moved = fitted.partition.renumbered(target, sizes=current.classes.sizes)
@@ -146,10 +150,12 @@ def _mended(
     guarantees: Sequence[Guarantee],
     budget: int,
     people: PlacedPeople | None,
+    *,
+    joins: bool = True,
 ) -> tuple[Integers, CellCounts]:
     """Return the new number of each cell (-1: suppressed), and the counts by them."""
     partition = fitted.partition
-    tree = CellSpans.of(partition)
+    tree = CellSpans.of(partition) if joins else None
     target, current = np.arange(partition.n_cells), counts
     # Relaxed cuts leave cells that no row finds by its values alone: nothing to guarantee there.
     moved = np.where(counts.classes.sizes > 0, target, -1)
@@ -165,7 +171,7 @@ def _mended(
                     hint="Ask for less, or name fewer quasi-identifiers.",
                 )
             current = counts.renumbered(target, n_cells)
-        judged = _with_written(fitted, current) if apart else current
+        judged = _with_written(fitted, current, target) if apart else current
         failing, dropped = _missing(judged, guarantees, people, budget)
         if not len(failing):
             return target, current
@@ -177,6 +183,10 @@ def _mended(
         stays[dropped] = False
         moved = np.where((target >= 0) & stays[target], target, -1)
         rest = failing[stays[failing]]
+        if tree is None:
+            if len(rest):
+                raise _unmet(closest[1], guarantees, people)
+            continue
         try:
             moved = join_failing(tree, moved, rest) if apart else _merge_upwards(tree, moved, rest)
         except GuaranteeNotMetError:  # one class is left
@@ -209,8 +219,11 @@ def _unmet(
     )
 
 
-def _with_written(fitted: Fitted, counts: CellCounts) -> CellCounts:
-    """Return the counts with what is written for each cell."""
+def _with_written(fitted: Fitted, counts: CellCounts, target: Integers) -> CellCounts:
+    """Return the counts with what is written for each cell; of a lattice, its nodes."""
+    if isinstance(fitted.partition, LatticePartition):
+        nodes = fitted.partition.nodes[target >= 0].astype(np.int64)
+        return replace(counts, classes=replace(counts.classes, written=nodes))
     n_values = (coding.n_values for coding in fitted.codings)
     columns = ((*counts.entries(place)[:2], n) for place, n in enumerate(n_values))
     written = written_codes(columns, counts.classes.n_classes)

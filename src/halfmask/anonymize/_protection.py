@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from halfmask._errors import GuaranteeNotMetError, ParameterError, SchemaError
 from halfmask._validation import fraction
 from halfmask.anonymize._cells import CellCounts, count_cells
@@ -23,7 +25,6 @@ from halfmask.data.value_patterns import names_nobody
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from halfmask.anonymize.lattice import Objective
     from halfmask.anonymize.method import Method
     from halfmask.anonymize.recodings import Recoding
+    from halfmask.anonymize.reusing import SealedPlan
     from halfmask.data import Schema
     from halfmask.guarantees import Classes, Guarantee
 
@@ -60,6 +62,9 @@ class Protection:
         The split targets of a guided method.
     person
         The column that says whose row it is: guarantees then count persons and not rows.
+    reused
+        The plan of an earlier release, whose classes are taken. Those that miss a guarantee are
+        merged or suppressed.
     """
 
     schema: Schema
@@ -71,6 +76,7 @@ class Protection:
     column_recodings: Mapping[str, Recoding] = field(default_factory=dict)
     person: str | None = None
     population: Population | None = None
+    reused: SealedPlan | None = None
 
     def __post_init__(self) -> None:
         fraction(owner="Protection", max_suppression_fraction=self.max_suppression_fraction)
@@ -96,6 +102,8 @@ class Protection:
                 "No column is a quasi-identifier; there is nothing to make classes of.",
                 hint="Give the columns that others may know the role quasi_identifier.",
             )
+        if self.reused is not None:
+            self.reused.check(self.method, self.schema)
 
     def _check_levels(self) -> None:
         """Raise if a column has a least or greatest level that the method can't keep."""
@@ -231,7 +239,7 @@ class Protection:
                 hint="Use another method, such as [[Mondrian()|mondrian]].",
             )
         stronger = [each.over_all for each in self.guarantees if each.over_all is not None]
-        if not stronger or self.method.judges_release:
+        if not stronger or self.method.judges_release or self.reused is not None:
             return self._grown(summary, guides, ())
         # As fine as can be, and coarse enough for the same guarantee over all columns.
         return better_start(
@@ -250,9 +258,12 @@ class Protection:
         used = {name: self.column_recodings.get(name, self.recoding) for name in names}
         values = ((self.schema[name], summary.values(name)) for name in names)
         check_ranges(self.recoding, self.column_recodings, values)
+        schema = self.schema
+        if self.reused is not None:
+            summary, schema = self.reused.prepared(summary, schema)
         fitted = fit_cells(
             summary,
-            self.schema,
+            schema,
             guarantees=(*self.guarantees, *more),
             method=self.method,
             split_targets=self.split_targets,
@@ -265,6 +276,7 @@ class Protection:
                 for name, recoding in used.items()
                 if isinstance(recoding, Ranges) and recoding.grid is not None
             },
+            reused=self.reused,
         )
         return replace(fitted, guarantees=fitted.guarantees[: len(self.guarantees)])
 
@@ -325,8 +337,10 @@ class Protection:
             people = self.placed_people(fitted)
             _check_kept(fitted, counts.classes if people is None else people.classes(counts)[0])
         elif counts is None:
-            n_rows = len(fitted.cell_of_row)
-            if most := int(suppressible * n_rows):
+            n_rows = int(np.count_nonzero(fitted.cell_of_row >= 0))
+            # Cells that are reused, or that lack rows already, give up none for their width.
+            is_grown = self.reused is None and n_rows == len(fitted.cell_of_row)
+            if is_grown and (most := int(suppressible * n_rows)):
                 fitted = trim(fitted, max_rows=most)
             counts = CellCounts.of(fitted)
             # The rows that trimming used up reduce the budget of mending.
@@ -340,7 +354,32 @@ class Protection:
                 max_suppression_fraction=suppressible,
                 people=self._placed(fitted.codings),
             )
-        plan = Plan(
+        return self._written(fitted, counts), fitted, counts
+
+    def plan_apart(self, fitted: Fitted) -> tuple[Plan, Fitted, CellCounts]:
+        """Make the plan as `plan_counted` does, and merge no cells: the others stay as they are.
+
+        Parameters
+        ----------
+        fitted
+            The cells, without rows that were left out after they were grown.
+        """
+        fitted, counts = mend(
+            fitted,
+            CellCounts.of(fitted),
+            guarantees=fitted.guarantees,
+            max_suppression_fraction=1.0,
+            people=None if self.method.judges_release else self._placed(fitted.codings),
+            joins=False,
+        )
+        people = self.placed_people(fitted)
+        if self.method.judges_release and people is not None:
+            _check_kept(fitted, people.classes(counts)[0])
+        return self._written(fitted, counts), fitted, counts
+
+    def _written(self, fitted: Fitted, counts: CellCounts) -> Plan:
+        """Return the plan, with what is written for each cell."""
+        return Plan(
             codings=fitted.codings,
             partition=fitted.partition,
             written=tuple(write_cells(fitted, counts, self._recodings, self.schema)),
@@ -349,7 +388,6 @@ class Protection:
             recoding=self.recoding,
             column_recodings=self.column_recodings,
         )
-        return plan, fitted, counts
 
     @property
     def _people(self) -> pl.DataFrame | None:

@@ -7,7 +7,10 @@ it. `BookedRelease` is one line of it.
 
 from __future__ import annotations
 
+from halfmask.book._booked_release import BookedRelease
+from halfmask.book._people import BookedRows as BookedRows
+from halfmask.book._release_book import ReleaseBook
 from halfmask.book.section import BookSection as BookSection
 
 # Public names are in `__all__`; the others are for other rooms.
-__all__: list[str] = []
+__all__ = ["BookedRelease", "ReleaseBook"]

@@ -11,6 +11,7 @@ from pydantic import Field, StrictBool, StrictStr, model_validator
 from halfmask._errors import PolicyError
 from halfmask._policy_files import FileKind, WrittenPolicy
 from halfmask._sections import Choice, Names, Number, OneOf, Section
+from halfmask.book.section import BookSection
 from halfmask.claims.manifest import TABLES
 from halfmask.crosstabs._protections import PROTECTIONS, Suppression, TableRounding
 from halfmask.crosstabs._rules import RULES
@@ -167,6 +168,9 @@ class TablesPolicy(WrittenPolicy):
     output: CrosstabOutput = Field(
         default_factory=CrosstabOutput, description="How tables are written."
     )
+    book: BookSection | None = Field(
+        default=None, description="The book of releases that it is checked against."
+    )
 
     if TYPE_CHECKING:  # sections may be given in the words of a file
 
@@ -186,7 +190,9 @@ class TablesPolicy(WrittenPolicy):
     @property
     def sha256(self) -> str:
         """The hash of the policy's content."""
-        text = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=True)
+        unsaid = {"book"} if self.book is None else set()  # policies without it keep their hash
+        said = self.model_dump(mode="json", exclude=unsaid)
+        text = json.dumps(said, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property

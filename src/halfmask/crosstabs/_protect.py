@@ -94,7 +94,7 @@ def check_asked(policy: TablesPolicy, inputs: Inputs) -> None:
         )
     used = {
         "key": isinstance(protection, TableRounding | SmallCounts | CellKey),
-        "vault": isinstance(protection, CellKey),
+        "vault": isinstance(protection, CellKey) or inputs.book is not None,
         "ledger": isinstance(protection, PrivateCounts),
     }
     for name, is_used in used.items():

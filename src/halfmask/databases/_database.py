@@ -34,6 +34,7 @@ from halfmask.databases._subset import check_references, kept_rows
 from halfmask.masks.pseudonym import pseudonym_key
 from halfmask.microdata.mask_section import stated_parameters
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock, html_page
+from halfmask.release.page import checked_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -200,6 +201,7 @@ def page(release: Release[MaskedDatabase], manifest: Manifest, verification: Che
                 title="What it doesn't protect from",
                 sentences=manifest.weaknesses or ("See above.",),
             ),
+            *checked_blocks(release.checked),
         ),
     )
 

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, StrictBool, StrictStr, model_valida
 from halfmask._errors import PolicyError
 from halfmask._policy_files import FileKind, WrittenPolicy, near
 from halfmask._sections import Number, Section, Whole
+from halfmask.book.section import BookSection
 from halfmask.claims.manifest import DATABASE
 from halfmask.microdata.mask_section import MaskSection, TableMaskSection, mask_parameters
 
@@ -124,6 +125,9 @@ class DatabasePolicy(WrittenPolicy):
     version: Literal[1] = Field(alias="halfmask-database", description="The version: 1.")
     tables: dict[str, TableSection] = Field(description="Each table of the schema, by name.")
     subset: SubsetSection | None = Field(default=None, description="Rows that are copied.")
+    book: BookSection | None = Field(
+        default=None, description="The book of releases that it is checked against."
+    )
 
     if TYPE_CHECKING:  # sections may be given in the words of a file
 
@@ -148,6 +152,8 @@ class DatabasePolicy(WrittenPolicy):
             },
             "subset": None if self.subset is None else self.subset.model_dump(),
         }
+        if self.book is not None:
+            stated["book"] = self.book.model_dump(mode="json")
         text = json.dumps(stated, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from halfmask._progress import Progress, silent
-from halfmask._random import keyed_order
+from halfmask._random import KEY_BYTES, keyed_order
 from halfmask.claims import MaskedColumn
 from halfmask.engines import LocalEngine, map_table
-from halfmask.masks import TableMask
+from halfmask.masks import Pseudonym, TableMask
+from halfmask.masks.pseudonym import pseudonym_of
 from halfmask.microdata._classed_rows import read_batches
 from halfmask.microdata._writing import ShuffledRows, unchanged
 
@@ -115,6 +117,29 @@ def released_columns(rows: MaskedRows) -> list[MaskedColumn]:
         )
         for name in rows.columns
     ]
+
+
+def draws_of(policy: Policy, released: Source, key: bytes) -> dict[str, str]:
+    """Return a digest of the draws of each released column that a mask randomises.
+
+    Nobody has a second draw where two releases have the same digest.
+    """
+    found: dict[str, str] = {}
+    for name, section in policy.columns.items():
+        randomising = [it for it in policy.masks_of(name) if not it.coarsens]
+        if section.role == "identifier" or not randomising:
+            continue
+        (mask,) = randomising  # no other may follow it
+        of_vault = pseudonym_of(mask).scope == "vault"
+        said = f"{name}\0{mask!r}".encode()
+        drawn = hashlib.blake2b(
+            said, key=b"" if of_vault else key, digest_size=KEY_BYTES, person=b"halfmask/draws"
+        )
+        if not isinstance(mask, Pseudonym):  # its draws depend on the person alone
+            for batch in released.batches(columns=[name]):
+                drawn.update(batch[name].hash().to_numpy().data)
+        found[name] = drawn.hexdigest()
+    return found
 
 
 def changed(rows: MaskedRows) -> list[tuple[Mask | TableMask, tuple[str, ...]]]:

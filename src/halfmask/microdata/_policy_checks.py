@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
+from halfmask.claims.manifest import MASKED, MICRODATA
 from halfmask.masks import TableMask, check_claimed_once, traits_of
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata._hierarchy_section import build_listed
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from halfmask._sections import Choice
+    from halfmask.book.section import BookSection
     from halfmask.data import Schema
     from halfmask.masks import AnyTableMask
     from halfmask.microdata._policy_sections import ColumnSection, PolicySections
@@ -34,6 +36,14 @@ def check_policy(policy: PolicySections) -> None:
         _check_split_targets(policy)
     if policy.person is not None:
         _check_person(policy.person, policy)
+    if policy.book is not None and policy.kind in {MASKED, MICRODATA}:
+        whose_columns(policy, policy.book)
+        is_judged = any(each.role == "sensitive" for each in policy.columns.values())
+        if not is_judged and not (policy.book.min_l is None and policy.book.max_t is None):
+            raise PolicyError(
+                "[book] has min_l or max_t, and no column is sensitive.",
+                hint="They are about sensitive columns: leave them out, or give a column the role.",
+            )
 
 
 def _check_sections(policy: PolicySections) -> None:
@@ -331,6 +341,28 @@ def _check_person(person: str, policy: PolicySections) -> None:
             f"The guarantee {undefined[0]!r} isn't defined where a person is the unit.",
             hint="Leave person out: then it counts rows. Or ask for another model.",
         )
+
+
+def whose_columns(policy: PolicySections, section: BookSection | None) -> tuple[list[str], bool]:
+    """Return the columns that say whose row it is, and whether they only match people."""
+    match = () if section is None else section.match
+    person = (section and section.person) or (None if match else policy.person)
+    known = [name for name, it in policy.columns.items() if it.role == "quasi_identifier"]
+    names = [person] if person is not None else list(match or known)
+    _check_named("[book]", names, policy)
+    if not names:
+        raise PolicyError(
+            "[book] names no person, and there is no quasi-identifier to match people by.",
+            hint="Name the column that says whose row it is as person.",
+        )
+    is_dropped = person is None or policy.columns[person].role == "identifier"
+    if not is_dropped and not policy.is_masks_alone:
+        raise PolicyError(
+            f"[book] has the person {person!r}, whose role isn't 'identifier'. "
+            f"Got {policy.columns[str(person)].role!r}.",
+            hint="A column that says whose row it is must be dropped.",
+        )
+    return names, person is None
 
 
 def _check_named(where: str, names: Sequence[str], policy: PolicySections) -> None:

@@ -13,6 +13,7 @@ from halfmask._policy_files import WrittenPolicy
 from halfmask._sections import Character, Choice, Names, Number, OneOf, Section, Whole
 from halfmask.anonymize import METHODS, RECODINGS, Level
 from halfmask.anonymize.lattice import OBJECTIVES, Objective
+from halfmask.book.section import BookSection
 from halfmask.claims.manifest import MASKED, MICRODATA, PRIVATE_MICRODATA, SYNTHETIC
 from halfmask.data import Kind, Missing, Normalization, ReadOptions, Role
 from halfmask.guarantees import GUARANTEES
@@ -261,6 +262,9 @@ class PolicySections(WrittenPolicy):
         default=None, description="How synthetic rows are drawn, in the place of guarantees."
     )
     output: OutputSection = Field(default_factory=OutputSection)
+    book: BookSection | None = Field(
+        default=None, description="The book of releases that it is checked against."
+    )
 
     @model_validator(mode="before")
     @classmethod

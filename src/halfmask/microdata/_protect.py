@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from halfmask.book.section import BookSection
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.engines import Engine
     from halfmask.microdata._given_hierarchies import Hierarchies
     from halfmask.microdata._policy import Policy
     from halfmask.microdata.masked import MaskFacts
     from halfmask.microdata.synthetic import SynthesisFacts
+    from halfmask.release.booking import Booking
     from halfmask.release.release import ReleasePolicy
     from halfmask.vault import Vault
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _OPENED: Final = {
     "vault": ("Open it with halfmask.vault.Vault.", "secret"),
     "engine": ("Make one with halfmask.engines.connect, or leave it out.", "fold", "map"),
+    "book": ("Make one with ReleaseBook.booking, or write [book] in the policy.", "leaving"),
     "progress": ("Give a function of what is being done and how far it is.", "__call__"),
 }
 
@@ -45,6 +48,7 @@ class Given(TypedDict, total=False):
     strict: bool
     engine: Engine | None
     ledger: PrivacyLedger | None
+    book: Booking | None
     progress: Progress | None
 
 
@@ -89,7 +93,8 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
         32 secret bytes that fix the order of released rows, tokens, and the random numbers of
         masks and samples. Without one a fresh key is drawn from the operating system and forgotten.
     vault
-        The vault with the key of pseudonyms whose scope is ``"vault"``.
+        The vault with the key of pseudonyms whose scope is ``"vault"``, and with the book that
+        ``[book]`` of the policy names.
     population
         The people that the table was drawn from, with the same quasi-identifiers, given and read
         as ``table`` is. Guarantees such as `KMap` need them. The report then also states the risk
@@ -102,6 +107,9 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
     ledger
         With differential privacy: the budget of the table. The release is booked before a row is
         drawn.
+    book
+        How the release is booked, as `ReleaseBook.booking` returns it; by default as ``[book]`` of
+        the policy says.
     progress
         Called with what is being done and how far it is.
 
@@ -202,7 +210,7 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
 
         policy = policy_of(table, policy, quasi_identifiers, asked)
     _check_policy(policy, "protect")
-    return kind_named(policy.kind).make_release(table, policy, _inputs(given))
+    return kind_named(policy.kind).make_release(table, policy, _inputs(given, policy))
 
 
 def protect_to(
@@ -226,7 +234,7 @@ def protect_to(
         As of `protect`.
     out, overwrite, persons, report
         As of `Release.write`.
-    key, vault, population, strict, engine, ledger, progress
+    key, vault, population, strict, engine, ledger, book, progress
         As of `protect`.
 
     See Also
@@ -266,7 +274,7 @@ def mask(table: object, policy: Policy, **given: Unpack[Given]) -> Release[MaskF
     ----------
     table, policy
         As of `protect`; the policy must name every column of the table.
-    key, vault, population, strict, engine, ledger, progress
+    key, vault, population, strict, engine, ledger, book, progress
         As of `protect`, where they go with masks alone. With ``strict`` it is an error if attacks
         find people again: see `MaskingAssessment.warning`.
 
@@ -324,7 +332,7 @@ def mask(table: object, policy: Policy, **given: Unpack[Given]) -> Release[MaskF
         raise PolicyError(
             "The policy has [[guarantees]].", hint="[[Call halfmask.protect|Run halfmask protect]]."
         )
-    return kind_named(policy.kind).make_release(table, policy, _inputs(given))
+    return kind_named(policy.kind).make_release(table, policy, _inputs(given, policy))
 
 
 def synthesize(table: object, policy: Policy, **given: Unpack[Given]) -> Release[SynthesisFacts]:
@@ -334,7 +342,7 @@ def synthesize(table: object, policy: Policy, **given: Unpack[Given]) -> Release
     ----------
     table, policy
         As of `protect`; the policy must name every column of the table, which is read into memory.
-    key, vault, population, strict, engine, ledger, progress
+    key, vault, population, strict, engine, ledger, book, progress
         As of `protect`, where they go with synthetic rows. A ``ledger`` goes with epsilon, and an
         ``engine`` draws full and hybrid rows without groups from the fitted model.
 
@@ -399,7 +407,7 @@ def synthesize(table: object, policy: Policy, **given: Unpack[Given]) -> Release
             hint='Write [synthesis] with kind = "full", or '
             "[[call halfmask.protect|run halfmask protect]].",
         )
-    return kind_named(policy.kind).make_release(table, policy, _inputs(given))
+    return kind_named(policy.kind).make_release(table, policy, _inputs(given, policy))
 
 
 def _check_policy(policy: object, verb: str) -> None:
@@ -410,7 +418,7 @@ def _check_policy(policy: object, verb: str) -> None:
         )
 
 
-def _inputs(given: Given) -> Inputs:
+def _inputs(given: Given, policy: ReleasePolicy) -> Inputs:
     if more := [name for name in given if name not in Given.__annotations__]:
         there = ", ".join(Given.__annotations__)
         raise TypeError(f"There is no parameter {more[0]!r}. What may be given is {there}.")
@@ -420,4 +428,19 @@ def _inputs(given: Given) -> Inputs:
             got = type(it).__name__
             raise ParameterError(f"The {name!r} parameter can't be used. Got a {got}.", hint=hint)
     found: dict[str, Any] = {**given, "progress": given.get("progress") or silent}
+    section: BookSection | None = getattr(policy, "book", None)
+    if section is not None and given.get("book") is None:
+        found["book"] = _booking_of(section, given.get("vault"))
     return Inputs(**found)
+
+
+def _booking_of(section: BookSection, vault: Vault | None) -> Booking:
+    """Open the book that a policy names."""
+    from halfmask.book import ReleaseBook  # noqa: PLC0415 # most releases aren't booked
+
+    if vault is None:
+        raise ParameterError(
+            "The policy has [book], and there is no vault.",
+            hint="The book lies in the vault: give [[vault=Vault.open(...)|--vault]].",
+        )
+    return ReleaseBook.open(vault, dataset=section.dataset).booking(section)

@@ -16,7 +16,14 @@ from halfmask._validation import fraction
 from halfmask.assess.risk import listed
 from halfmask.microdata._charts import class_size_chart, class_size_shares, distribution_chart
 from halfmask.release import BarsBlock, PicturesBlock, TableBlock, TextBlock, html_page
-from halfmask.release.page import ChangeBlock, ChapterBlock, StyledCell, percent, shortened
+from halfmask.release.page import (
+    ChangeBlock,
+    ChapterBlock,
+    StyledCell,
+    checked_blocks,
+    percent,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from halfmask.assess.utility import ModelUtility, Score
@@ -211,7 +218,7 @@ def _context(facts: ReportFacts) -> Iterator[AnyBlock]:
     made = (
         "This folder holds a table of people that was changed before it was handed over. The rows "
         f"were grouped into classes by {facts.method}; {facts.recoding}. "
-        f"{facts.utility.class_sizes.suppressed_sentence}"
+        f"{facts.left_out_sentence}"
     )
     about = (
         "The classes, and the risk before and after, are about an attacker who knows the "
@@ -278,10 +285,11 @@ def _identifiability(facts: ReportFacts) -> Iterator[AnyBlock]:
         yield TextBlock("What was not protected against", facts.unprotected, "list")
     again = (
         "When another release of the same people is made, when the receiver gets other data that "
-        "could be matched with it, or when the population that it was drawn from changes. Two "
-        "releases of one table can be compared with each other, and nothing here counts that."
+        "could be matched with it, or when the population that it was drawn from changes."
     )
-    yield TextBlock("When to look again", [again])
+    alone = " Two releases of one table can be compared with each other, and nothing here counts "
+    yield from checked_blocks(facts.checked)
+    yield TextBlock("When to look again", [again if facts.checked else f"{again}{alone}that."])
 
 
 def _guarantees(facts: ReportFacts) -> AnyBlock:
@@ -374,7 +382,7 @@ def _usefulness(facts: ReportFacts) -> Iterator[AnyBlock]:
         ("Discernibility", f"{sizes.discernibility:,}", sizes.discernibility_sentence),
         ("Average class size", size, sizes.average_class_size_sentence),
         *facts.utility.measures.rows,
-        ("Rows left out", left_out, sizes.suppressed_sentence),
+        ("Rows left out", left_out, facts.left_out_sentence),
     ]
     yield TableBlock(
         "",

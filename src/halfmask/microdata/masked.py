@@ -6,6 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+import polars as pl
+
 from halfmask._errors import GuaranteeNotMetError, SchemaError
 from halfmask._random import key_or_fresh
 from halfmask.assess.masking import compare_masked
@@ -19,13 +22,14 @@ from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, TableMask
 from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._class_fit import redraw
-from halfmask.microdata._masked_rows import MaskedRows, changed, released_columns
-from halfmask.microdata._policy_checks import with_hierarchies
+from halfmask.microdata._masked_rows import MaskedRows, changed, draws_of, released_columns
+from halfmask.microdata._policy_checks import whose_columns, with_hierarchies
 from halfmask.microdata._reporting import counted_in_words
 from halfmask.microdata._writing import write_parts
 from halfmask.microdata.mask_section import stated_parameters
 from halfmask.microdata.opening import behind_masks
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
+from halfmask.release.booking import Leaving, LeavingRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -212,6 +216,22 @@ def weaknesses(release: Release[MaskFacts]) -> list[str]:
     return [weakness_sentence(name) for name in dict.fromkeys(named)]
 
 
+def leaving(release: Release[MaskFacts]) -> Leaving:
+    """Return whose rows leave, and what was drawn for them; there are no classes."""
+    rows: MaskedRows = release.source
+    booking = release.booking
+    names, matched = whose_columns(rows.policy, None if booking is None else booking.section)
+    return Leaving(
+        rows=LeavingRows(
+            whose=rows.table.unmasked.read(columns=names),
+            classes=np.full(rows.n_out, -1),
+            sensitive=pl.DataFrame(),
+            matched=matched,
+            drawn=draws_of(rows.policy, rows.source, rows.key),
+        )
+    )
+
+
 def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:
     """Return techniques in their order, what became of each column, and what was measured."""
     rows: MaskedRows = release.source
@@ -274,6 +294,7 @@ KIND = ReleaseKind(
     details=details,
     blocks=blocks,
     shown=shown,
+    leaving=leaving,
     about="masks alone",
     refuses={
         "ledger": "Masks cost no budget: leave it out.",

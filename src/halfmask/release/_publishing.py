@@ -23,6 +23,7 @@ from halfmask.verifier import VerifyInputs, verify_with
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from halfmask.release.booking import Departure
     from halfmask.release.page import AnyBlock
     from halfmask.release.row_files import RowFiles, WriteJob
     from halfmask.verifier import CheckedRelease
@@ -37,12 +38,14 @@ def publish(
     *,
     blocks: Sequence[AnyBlock] = (),
     page: Callable[[Manifest, CheckedRelease], str] | None = None,
+    departure: Departure | None = None,
 ) -> tuple[Manifest, CheckedRelease]:
     """Write a release aside, verify it on disk, and then give its folder its name.
 
     A page of ``blocks`` is written before the verifier runs, which checks its hash with the other
     files. A ``page`` of the kind's own shows what the verifier found: it is written afterwards,
-    and its hash is added to the manifest.
+    and its hash is added to the manifest. A ``departure`` is booked last: whoever finds the folder
+    finds it in the book.
     """
     progress = job.progress
     with _new_folder(files.folder or job.out, overwrite=job.overwrite) as folder:
@@ -67,6 +70,8 @@ def publish(
             manifest = _write_page(manifest, page(manifest, verification), folder)
             # The manifest is written again, now with the hash of the page.
             write_manifest(manifest, folder)
+        if departure is not None:
+            departure.book(manifest, folder)
         if files.commit is not None:
             files.commit()
     progress("done", 1.0)

@@ -166,6 +166,11 @@ AnyBlock: TypeAlias = (
 )
 
 
+def checked_blocks(checked: Sequence[str]) -> list[AnyBlock]:
+    """Return what a page says of earlier releases; nothing where it wasn't checked."""
+    return [TextBlock("Checked against earlier releases", checked)] if checked else []
+
+
 def page_of(
     kind: str, claims: Sequence[Claim], weaknesses: Sequence[str], blocks: Sequence[AnyBlock]
 ) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from hashlib import sha256
@@ -20,6 +20,7 @@ from halfmask.claims import Claim, Manifest
 from halfmask.data import like
 from halfmask.engines import LocalEngine
 from halfmask.release._publishing import publish
+from halfmask.release.page import checked_blocks
 from halfmask.release.row_files import RowFiles, WriteJob
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from halfmask.claims.claim import Json
     from halfmask.engines import Engine
+    from halfmask.release.booking import Booking, Departure, Leaving
     from halfmask.release.page import AnyBlock
     from halfmask.vault import Vault
     from halfmask.verifier import CheckedRelease
@@ -84,6 +86,8 @@ class Inputs:
         Where batches are processed; ``None`` for threads.
     ledger
         The budget of the table.
+    book
+        How the release is booked, where it is.
     progress
         Called with what is being done and how far it is.
     """
@@ -94,6 +98,7 @@ class Inputs:
     strict: bool = False
     engine: Engine | None = None
     ledger: Any = None  # a PrivacyLedger, whose room imports this one
+    book: Booking | None = None
     progress: Progress = silent
 
 
@@ -125,6 +130,8 @@ class ReleaseKind(Generic[Facts]):
         what the verifier found.
     shown
         ``shown(release)`` returns what a notebook shows; by default the claims.
+    leaving
+        ``leaving(release)`` returns what the book keeps of it; by default the manifest alone.
     refuses
         Fields of `Inputs` that mean nothing here, and ``"persons"`` of `write`; each with a reason.
     has_report_folder
@@ -149,6 +156,7 @@ class ReleaseKind(Generic[Facts]):
     blocks: Callable[[Release[Facts]], Sequence[AnyBlock]] | None = None
     page: Callable[[Release[Facts], Manifest, CheckedRelease], str] | None = None
     shown: Callable[[Release[Facts]], ShownTable] | None = None
+    leaving: Callable[[Release[Facts]], Leaving] | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
     has_report_folder: bool = False
     about: str = "this policy"
@@ -176,9 +184,10 @@ class ReleaseKind(Generic[Facts]):
             raise ParameterError(f"No policy asks for a release of the kind {self.name!r}.")
         for each in fields(inputs):
             value = getattr(inputs, each.name)
-            if not (value is None or value is False or isinstance(value, LocalEngine)):
+            is_used = each.name == "vault" and inputs.book is not None  # the book lies in it
+            if not (value is None or value is False or isinstance(value, LocalEngine) or is_used):
                 self.check_input(each.name)
-        return self.make(table, policy, inputs)
+        return replace(self.make(table, policy, inputs), booking=inputs.book)
 
     def check_input(self, name: str) -> None:
         """Raise if this kind refuses an input.
@@ -215,6 +224,9 @@ class Release(Generic[Facts]):
         No copy: its rows aren't in memory.
     manifest, verification
         What was written, and what the verifier found on disk; ``None`` before :meth:`write`.
+    booking, checked
+        How it is booked, if it is; and sentences: which earlier releases it was checked against,
+        and what was found.
 
     See Also
     --------
@@ -237,6 +249,8 @@ class Release(Generic[Facts]):
     original: object = None
     manifest: Manifest | None = None
     verification: CheckedRelease | None = None
+    booking: Booking | None = None
+    checked: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         rows = f"{self.rows.get('out', 'no')} rows"
@@ -319,6 +333,7 @@ class Release(Generic[Facts]):
         persons: str | Path | None = None,
         report: str | Path | None = None,
         progress: Progress | None = None,
+        booking: Booking | None = None,
     ) -> Release[Facts]:
         """Write the release, verify it on disk, and then give the folder its name.
 
@@ -338,6 +353,8 @@ class Release(Generic[Facts]):
             ``NAME.report`` in the current folder, for the new file NAME or DATABASE.SCHEMA.
         progress
             Called with what is being done and how far it is.
+        booking
+            How it is booked, as `ReleaseBook.booking` returns it; by default as the policy says.
 
         Returns
         -------
@@ -346,6 +363,8 @@ class Release(Generic[Facts]):
 
         Raises
         ------
+        GuaranteeNotMetError
+            If its book refuses it; nothing is left, and nothing is booked.
         VerificationError
             If the verifier doesn't confirm every claim; nothing is left.
         ReleaseError
@@ -366,12 +385,25 @@ class Release(Generic[Facts]):
         )
         with self.kind.files(self, job) as files:
             made: Release[Facts] = files.release or self
-            page = None if made.kind.page is None else partial(made.kind.page, made)
-            blocks = () if made.kind.blocks is None else made.kind.blocks(made)
-            manifest, verification = publish(
-                _make_manifest(made), files, job, blocks=blocks, page=page
-            )
+            made = replace(made, booking=booking or self.booking)
+            with _leave(made, out) as departure:
+                if departure is not None:
+                    made = replace(made, checked=tuple(departure.sentences))
+                page = None if made.kind.page is None else partial(made.kind.page, made)
+                blocks = [] if made.kind.blocks is None else made.kind.blocks(made)
+                manifest, verification = publish(
+                    _make_manifest(made, () if departure is None else departure.weaknesses),
+                    files,
+                    job,
+                    blocks=[*checked_blocks(made.checked), *blocks],
+                    page=page,
+                    departure=departure,
+                )
         return replace(made, manifest=manifest, verification=verification)
+
+
+def _leave(release: Release[Any], out: str | Path) -> AbstractContextManager[Departure | None]:
+    return nullcontext() if release.booking is None else release.booking.leaving(release, out)
 
 
 def stated_claims(release: Release[Any]) -> list[Claim]:
@@ -383,7 +415,7 @@ def _show_claims(release: Release[Any]) -> ShownTable:
     return ("claim",), [(each.sentence(),) for each in stated_claims(release)], ()
 
 
-def _make_manifest(release: Release[Any]) -> Manifest:
+def _make_manifest(release: Release[Any], found: Sequence[str]) -> Manifest:
     """Return what the manifest states before the files are written."""
     kind = release.kind
     weaknesses = kind.weaknesses(release)
@@ -395,7 +427,7 @@ def _make_manifest(release: Release[Any]) -> Manifest:
         policy_sha256=release.policy.sha256,
         files=(),
         claims=tuple(stated_claims(release)),
-        weaknesses=tuple(weaknesses),
+        weaknesses=(*weaknesses, *found),
         details={} if kind.details is None else kind.details(release),
     )
 

@@ -7,6 +7,9 @@ else. Nothing here knows of tables.
 
 from __future__ import annotations
 
+from halfmask.vault._envelope import framed as framed
+from halfmask.vault._envelope import open_sealed as open_sealed
+from halfmask.vault._envelope import seal as seal
 from halfmask.vault._index import VaultEntry
 from halfmask.vault._key_file import KeyFile
 from halfmask.vault._keyring import Keyring

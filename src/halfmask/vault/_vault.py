@@ -15,6 +15,7 @@ from halfmask.vault._generation import (
     HEADER,
     POINTER,
     TRIES,
+    WHAT,
     Generation,
     missing,
     read_pointer,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from halfmask.vault._lock import Lock
 
 T = TypeVar("T")
-_WHAT = "The vault"
 
 
 class Vault:
@@ -114,7 +114,7 @@ class Vault:
             If something is there, or it can't be written.
         """
         folder = absolute(where)
-        with keeping(_WHAT):
+        with keeping(WHAT):
             return cls(folder, make_vault(folder, lock), lock)
 
     @classmethod
@@ -138,7 +138,7 @@ class Vault:
             If there is no vault, or others may read it.
         """
         folder = absolute(where)
-        with keeping(_WHAT):
+        with keeping(WHAT):
             return cls(folder, Generation.unlock(folder, lock), lock)
 
     @classmethod
@@ -164,7 +164,7 @@ class Vault:
             If there are too few parts, or there is no vault.
         """
         folder = absolute(where)
-        with keeping(_WHAT):
+        with keeping(WHAT):
             pointer = read_pointer(folder)
             header = Generation.read_header(folder, pointer)
             root_key = join_parts(parts, header=header)
@@ -178,6 +178,11 @@ class Vault:
     def id(self) -> str:
         """Sixteen hexadecimal digits that stay the same as long as the vault is there."""
         return self._opened.header.pointer.vault
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return self._folder
 
     @property
     def lock_kind(self) -> str:
@@ -390,7 +395,7 @@ class Vault:
         return self._opened
 
     def _reading(self, read: Callable[[Generation], T]) -> T:
-        with keeping(_WHAT):
+        with keeping(WHAT):
             for _ in range(TRIES):
                 opened = self._current()
                 with suppress(FileNotFoundError):
@@ -399,8 +404,8 @@ class Vault:
 
     @contextmanager
     def _writing(self) -> Iterator[Generation]:
-        with keeping(_WHAT):
-            check_private_folder(self._folder, what=_WHAT)
+        with keeping(WHAT):
+            check_private_folder(self._folder, what=WHAT)
             with sole_writer(self._folder):
                 opened = self._current()
                 sweep(self._folder, keep=opened)

@@ -7,11 +7,12 @@ caller may tell a file that isn't there from one that may not be read.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import secrets
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from halfmask._errors import IntegrityError, VaultError
@@ -122,6 +123,66 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+class InUseError(VaultError):
+    """Another process writes what is to be written."""
+
+
+@contextmanager
+def hold_file(path: Path, *, what: str) -> Iterator[None]:
+    """Hold a file for writing, or raise `InUseError` at once.
+
+    The lock is the kernel's (``flock``), which lets go when its holder dies, however it dies. The
+    number in the file is for people only: a stale one is overwritten.
+    """
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    descriptor = os.open(path, flags, 0o600)
+    try:
+        _lock(descriptor, what=what)
+        if not _is_at(descriptor, path):
+            raise VaultError(f"{what} was destroyed by another process.")
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                os.ftruncate(descriptor, 0)
+                # A child that was forked meanwhile has the descriptor too, and would keep the lock.
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, *, what: str) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise InUseError(
+            f"{what} is in use: it is being written by another process ({_holder(descriptor)}).",
+            hint="Wait until it is done, then try again.",
+        ) from None
+    except OSError as error:
+        if error.errno not in {errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL}:
+            raise
+        raise VaultError(
+            "The file system has no locks, so that two writers could meet.",
+            hint="Keep the vault on a disk of this machine.",
+        ) from None
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _holder(descriptor: int) -> str:
+    with suppress(OSError, ValueError):
+        return f"pid {int(os.pread(descriptor, 20, 0))}"
+    return "pid unknown"
 
 
 def read_private_file(where: str | Path, *, what: str, most: int) -> bytes:

@@ -273,7 +273,7 @@ def test_a_damaged_file_is_refused(ledger, tmp_path):
 
 
 def test_a_ledger_that_is_in_use_for_too_long_says_so(ledger, tmp_path, monkeypatch):
-    monkeypatch.setattr("halfmask.dp.ledger._ledger_file._PATIENCE", 0.05)
+    monkeypatch.setattr("halfmask.vault.private_database.PATIENCE", 0.05)
     other = sqlite3.connect(tmp_path / "vault" / "people.ledger", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(VaultError, match="in use"):
@@ -366,7 +366,7 @@ def test_no_other_process_reads_a_sum_that_is_about_to_change(ledger, monkeypatc
         with pytest.raises(VaultError, match="in use"):
             ledger.charge([laplace(0.9)], purpose="at the same time")
 
-    monkeypatch.setattr("halfmask.dp.ledger._ledger_file._PATIENCE", 0.05)
+    monkeypatch.setattr("halfmask.vault.private_database.PATIENCE", 0.05)
     monkeypatch.setattr(PrivacyLedger, "_check_left", and_another)
     ledger.charge([laplace(0.9)], purpose="a count")
     assert len(ledger.charges) == 1

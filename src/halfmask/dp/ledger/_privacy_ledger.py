@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from halfmask._errors import BudgetError, ParameterError
@@ -18,14 +16,25 @@ from halfmask.dp.accounting import MechanismEvent, adaptive_epsilon_of, event_fr
 from halfmask.dp.accounting._adaptive import basic_epsilon_of, own_delta_left
 from halfmask.dp.accounting._composition import LARGEST_LOSS
 from halfmask.dp.ledger._charge import LONGEST_PURPOSE, Charge
-from halfmask.dp.ledger._ledger_file import LedgerFile
 from halfmask.dp.ledger._terms import BudgetTerms, PrivacyUnit, check_declared, fingerprint_of
+from halfmask.vault.private_database import PrivateDatabase, check_word, place_of
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_SCHEMA: Final = (
+    "CREATE TABLE budget (only INTEGER PRIMARY KEY CHECK (only = 1), terms TEXT NOT NULL)",
+    "CREATE TABLE analysts (name TEXT PRIMARY KEY, epsilon REAL NOT NULL)",
+    """
+    CREATE TABLE charges (
+        number INTEGER PRIMARY KEY, booked TEXT NOT NULL, purpose TEXT NOT NULL, analyst TEXT,
+        question TEXT, epsilon REAL NOT NULL, events TEXT NOT NULL, answer TEXT
+    )
+    """,
+    "CREATE INDEX charges_by_question ON charges (question, epsilon)",
+)
 #: `adaptive_epsilon_of` rounds up by 1e-9, so that a budget could never be spent to its end.
 _ROUNDING: Final = 2e-9
 #: Sums of values on the grid have to fit into 64 bits, whichever rows there are.
@@ -75,7 +84,7 @@ class PrivacyLedger:
 
     __slots__ = ("_file", "terms")
 
-    def __init__(self, file: LedgerFile, terms: BudgetTerms) -> None:
+    def __init__(self, file: PrivateDatabase, terms: BudgetTerms) -> None:
         self._file = file
         self.terms = terms
 
@@ -127,7 +136,7 @@ class PrivacyLedger:
             If the data set has a ledger, or the folder is open to others.
         """
         source = open_table(table)
-        file = LedgerFile(_path_of(vault, dataset))
+        file = _file_of(vault, dataset)
         check_declared(source.dtypes, bounds or {}, keys or {})
         terms = BudgetTerms(
             dataset=dataset,
@@ -142,7 +151,7 @@ class PrivacyLedger:
         )
         _check_rows(source, terms.unit)
         terms = replace(terms, fingerprint=fingerprint_of(source))
-        file.create(terms.to_text())
+        file.create(lambda run: run("INSERT INTO budget VALUES (1, ?)", (terms.to_text(),)))
         return cls(file, terms)
 
     @classmethod
@@ -163,7 +172,7 @@ class PrivacyLedger:
         IntegrityError
             If it is damaged.
         """
-        file = LedgerFile(_path_of(vault, dataset))
+        file = _file_of(vault, dataset)
         ((text,),) = file.rows("SELECT terms FROM budget")
         return cls(file, BudgetTerms.from_text(str(text)))
 
@@ -311,7 +320,7 @@ class PrivacyLedger:
         epsilon
             The most that the analyst's own charges may cost together, above 0.
         """
-        _check_name("analyst", analyst)
+        check_word(analyst, owner="PrivacyLedger", parameter="analyst")
         number_between(0, math.inf, owner="PrivacyLedger", low_open=True, epsilon=epsilon)
         with self._file.writing() as run:
             run("INSERT OR REPLACE INTO analysts VALUES (?, ?)", (analyst, float(epsilon)))
@@ -424,17 +433,15 @@ def _charge(row: Sequence[Any]) -> Charge:
     )
 
 
-def _path_of(vault: str | Path, dataset: str) -> Path:
-    _check_name("dataset", dataset)
-    return Path(vault) / f"{dataset}.ledger"
-
-
-def _check_name(parameter: str, name: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise ParameterError(
-            f"The {parameter!r} parameter of PrivacyLedger must be up to 64 letters, digits, "
-            "'_', '.' and '-'."
-        )
+def _file_of(vault: str | Path, dataset: str) -> PrivateDatabase:
+    return PrivateDatabase(
+        path=place_of(vault, dataset, what="ledger", owner="PrivacyLedger"),
+        what="ledger",
+        schema=_SCHEMA,
+        version=1,
+        unwritten="Nothing was charged.",
+        made_by="halfmask budget set",
+    )
 
 
 def _check_charge(events: Sequence[MechanismEvent], purpose: str) -> None:

@@ -1,0 +1,294 @@
+"""Joint classes: the groups of people that several releases together leave, counted exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_UNBOUNDED = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class CodedRelease:
+    """The rows of a release, coded: whose each is, its class and its sensitive values.
+
+    ``classes`` are -1 where the release has no classes. A value of ``sensitive`` has the same code
+    in all releases, and a missing value has one too. ``matched`` is true where the persons are
+    people with the same values: such a unit counts as often as it has rows.
+    """
+
+    number: int
+    persons: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    sensitive: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    matched: bool = False
+
+    def __post_init__(self) -> None:
+        if self.has_classes and (self.classes < 0).any():
+            raise ParameterError("Either all rows of a release have a class, or none.")
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether it has rows, and classes that divide them."""
+        return bool((self.classes >= 0).any())
+
+    def keeping(self, rows: NDArray[np.bool_]) -> CodedRelease:
+        """Return the release with some rows only."""
+        return replace(
+            self,
+            persons=self.persons[rows],
+            classes=self.classes[rows],
+            sensitive={name: codes[rows] for name, codes in self.sensitive.items()},
+        )
+
+    def rounds(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield persons and classes, each person once a round: the first class, the second, ..."""
+        if not len(self.persons) or np.bincount(self.persons).max() == 1:
+            yield self.persons, self.classes
+            return
+        n_classes = int(self.classes.max()) + 1
+        pairs = _counted(self.persons * n_classes + self.classes)[0]
+        persons, classes = np.divmod(pairs, n_classes)
+        starts = np.flatnonzero(_changes(persons))
+        sizes = np.diff(starts, append=len(persons))
+        for rank in range(int(sizes.max())):
+            starts, sizes = starts[sizes > rank], sizes[sizes > rank]
+            yield persons[starts + rank], classes[starts + rank]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class JointClasses:
+    """The groups of people that several releases together leave.
+
+    ``groups`` has the group of each person, -1 for who is in none of the releases. ``weights`` has
+    how many people each stands for: more than one only where people were matched by columns.
+    """
+
+    releases: tuple[CodedRelease, ...]
+    groups: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+    def joined_with(self, release: CodedRelease) -> JointClasses:
+        """Return the groups after one more release: who is absent from it stays together."""
+        if not release.has_classes:
+            return self
+        groups = self.groups.copy()
+        n_groups, n_classes = self.n_groups, int(release.classes.max()) + 1
+        for persons, classes in release.rounds():
+            found, places = np.unique(
+                (groups[persons] + 1) * n_classes + classes, return_inverse=True
+            )
+            groups[persons] = places + n_groups
+            n_groups += len(found)
+        weights = self.weights
+        if release.matched:
+            rows = np.bincount(release.persons, minlength=len(groups))
+            weights = np.maximum(weights, rows)
+        used = np.bincount(groups + 1, minlength=1) > 0
+        used[0] = False
+        groups = np.where(groups < 0, -1, np.cumsum(used)[groups + 1] - 1)
+        return JointClasses(releases=(*self.releases, release), groups=groups, weights=weights)
+
+    @cached_property
+    def n_groups(self) -> int:
+        """How many groups there are."""
+        return int(self.groups.max(initial=-1)) + 1
+
+    @cached_property
+    def members(self) -> NDArray[np.int64]:
+        """How many persons or units each group has."""
+        return np.bincount(self.groups + 1, minlength=self.n_groups + 1)[1:]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many people each group has."""
+        sizes = np.bincount(self.groups + 1, self.weights, minlength=self.n_groups + 1)
+        return sizes[1:].astype(np.int64)
+
+    @property
+    def effective_k(self) -> int | None:
+        """The size of the smallest group, None where no release has classes."""
+        return int(self.sizes.min()) if self.n_groups else None
+
+    def people_under(self, k: int) -> NDArray[np.bool_]:
+        """Return for each person whether the group has fewer than k people."""
+        return (self.groups >= 0) & np.append(self.sizes < k, False)[self.groups]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The sensitive columns of all releases, in order."""
+        return tuple(dict.fromkeys(name for one in self.releases for name in one.sensitive))
+
+    def least_distinct(self, column: str, *, earlier: bool = False) -> NDArray[np.int64]:
+        """Return for each group the least number of distinct values in a release that has it.
+
+        A group that is in no release with the column has a number that no floor is above.
+        ``earlier`` leaves out the newest release.
+        """
+        return self._spreads[column][earlier][0]
+
+    def greatest_t(self, column: str, *, earlier: bool = False) -> NDArray[np.float64]:
+        """Return for each group the greatest distance of its values from those of a release.
+
+        The total variation distance. It bounds t of ordered distances from above.
+        """
+        return self._spreads[column][earlier][1]
+
+    def effective_l(self, column: str) -> int | None:
+        """Return the least number of distinct values of a group in a release."""
+        least = int(self.least_distinct(column).min(initial=_UNBOUNDED))
+        return None if least == _UNBOUNDED else least
+
+    def effective_t(self, column: str) -> float | None:
+        """Return the greatest t of a group in a release."""
+        return None if self.effective_l(column) is None else float(self.greatest_t(column).max())
+
+    @cached_property
+    def _spreads(self) -> Mapping[str, Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]]]:
+        """Least numbers and greatest distances by column, of all releases and of earlier ones."""
+        found = {}
+        for column in self.columns:
+            least, greatest = np.full(self.n_groups, _UNBOUNDED), np.zeros(self.n_groups)
+            for release in self.releases:
+                if release is self.releases[-1]:
+                    earlier = least.copy(), greatest.copy()
+                if column in release.sensitive:
+                    there, distinct, distances = self._spread(release, release.sensitive[column])
+                    least[there] = np.minimum(least[there], distinct)
+                    greatest[there] = np.maximum(greatest[there], distances)
+            found[column] = ((least, greatest), earlier)
+        return found
+
+    def _spread(
+        self, release: CodedRelease, codes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the groups of a release, how many values each has and how far they are off."""
+        n_rows, n_values = len(codes), int(codes.max()) + 1
+        pairs, counts = _counted(self.groups[release.persons] * n_values + codes)
+        groups, values = np.divmod(pairs, n_values)
+        starts = np.flatnonzero(_changes(groups))
+        distinct, sizes = np.diff(starts, append=len(groups)), np.add.reduceat(counts, starts)
+        # In whole numbers: the share in the group minus the share in the release, times both sizes.
+        of_all = np.bincount(codes)[values] * np.repeat(sizes, distinct)
+        above = np.add.reduceat(np.maximum(counts * n_rows - of_all, 0), starts)
+        return groups[starts], distinct, above / (sizes * n_rows)
+
+    def candidates(self, column: str, *, earlier: bool = False) -> NDArray[np.int64]:
+        """Return how many values each person can have, if it has the same in all releases.
+
+        The values that all of a person's classes have: 0 where they have none in common, and for
+        who is in no release with the column. ``earlier`` leaves out the newest release.
+        """
+        return np.append(self._candidates[column][earlier], 0)[self.groups]
+
+    @cached_property
+    def _candidates(self) -> Mapping[str, Sequence[NDArray[np.int64]]]:
+        """How many candidates each group has by column, in all releases and in earlier ones."""
+        found = {}
+        for column in self.columns:
+            left = _Candidates(self.n_groups)
+            for release in self.releases:
+                if release is self.releases[-1]:
+                    earlier = np.maximum(left.lengths, 0)
+                if column in release.sensitive:
+                    left.keep(self.groups, release, release.sensitive[column])
+            found[column] = (np.maximum(left.lengths, 0), earlier)
+        return found
+
+
+class _Candidates:
+    """The values that all classes of each group have so far; a length of -1 says that none came."""
+
+    def __init__(self, n_groups: int) -> None:
+        self.starts = np.zeros(n_groups, dtype=np.int64)
+        self.lengths = np.full(n_groups, -1)
+        self.values = np.empty(0, dtype=np.int32)
+
+    def keep(
+        self, groups: NDArray[np.int64], release: CodedRelease, codes: NDArray[np.int64]
+    ) -> None:
+        """Keep the values that the classes of a release have too."""
+        from halfmask.kernels.attacks.candidates import keep_common  # noqa: PLC0415 # numba: late
+
+        width = int(codes.max()) + 1
+        of_class, values = np.divmod(_counted(release.classes * width + codes)[0], width)
+        sizes = np.bincount(of_class)
+        bounds = np.append(0, np.cumsum(sizes))
+        for persons, classes in release.rounds():
+            class_of = np.full(len(self.lengths), -1)
+            class_of[groups[persons]] = classes
+            new = np.flatnonzero((class_of >= 0) & (self.lengths < 0))
+            room = sizes[class_of[new]]
+            self.starts[new] = len(self.values) + np.cumsum(room) - room
+            if len(new):
+                self.values = np.append(self.values, np.empty(room.sum(), dtype=np.int32))
+            keep_common(
+                class_of, bounds, values.astype(np.int32), self.starts, self.lengths, self.values
+            )
+
+
+def join_classes(releases: Sequence[CodedRelease], n_persons: int) -> JointClasses:
+    """Return the groups of people whom several releases together leave.
+
+    Two people are in one group if they have the same classes in the same releases: an attacker may
+    know who is in which release. Who is in none is in no group. The groups are refined release by
+    release.
+    """
+    joint = JointClasses(
+        releases=(),
+        groups=np.full(n_persons, -1, dtype=np.int64),
+        weights=np.ones(n_persons, dtype=np.int64),
+    )
+    for release in releases:
+        joint = joint.joined_with(release)
+    return joint
+
+
+def number_people(
+    digests: Sequence[NDArray[np.void]],
+) -> tuple[list[NDArray[np.int64]], int]:
+    """Give the people of several releases numbers: one for each digest of 16 bytes.
+
+    Digests are compared whole. Arrays have dtype ``V16``, or 16 columns of bytes.
+    """
+    halves = [np.ascontiguousarray(one).view(np.uint64).reshape(-1, 2) for one in digests]
+    high, low = np.concatenate([*halves, np.empty((0, 2), dtype=np.uint64)]).T.copy()
+    # Sorting beginnings with their places in the last bits is far faster than sorting places.
+    places = np.uint64((1 << max(0, len(high) - 1).bit_length()) - 1)
+    ordered = np.sort((high & ~places) | np.arange(len(high), dtype=np.uint64))
+    order = (ordered & places).astype(np.int64)
+    differs = _changes(high[order]) | _changes(low[order])
+    begins = _changes(ordered & ~places)
+    if (differs > begins).any():  # other digests with the same beginning
+        run = np.cumsum(begins)
+        rows = np.flatnonzero(np.isin(run, run[differs > begins]))
+        order[rows] = order[rows][np.lexsort((low[order[rows]], high[order[rows]]))]
+        differs = _changes(high[order]) | _changes(low[order])
+    people = np.cumsum(differs)
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = people - 1
+    n_people = int(people[-1]) if len(people) else 0
+    return np.split(numbers, np.cumsum([len(one) for one in halves])[:-1]), n_people
+
+
+def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where a value isn't the one before it; at the first place too."""
+    changes = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=changes[1:])
+    return changes
+
+
+def _counted(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct keys in order, and how often each is there."""
+    ordered = np.sort(keys)
+    starts = np.flatnonzero(_changes(ordered))
+    return ordered[starts], np.diff(starts, append=len(ordered))

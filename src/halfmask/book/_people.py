@@ -1,0 +1,121 @@
+"""The rows of a release as keyed digests: enough to compare people and values, and no more.
+
+A digest is BLAKE2b with a key, which is a MAC as HMAC is. Without the book's key nobody can try out
+values; an attacker who has the key can.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError
+from halfmask.data import leaf_text
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.release.booking import LeavingRows
+    from halfmask.vault import Secret
+
+_FIRST = ["high", "low", "class"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class BookedRows:
+    """The rows of a release in a book, sorted by class.
+
+    ``persons`` has a digest of 16 bytes a row, as two columns of numbers: equal where the person is
+    the same in any release of the book. ``classes`` are -1 where the release has no classes.
+    ``sensitive`` has by column a digest of 8 bytes a row: equal where the value is the same in any
+    release. Whether persons are matched by columns, only `BookedRelease` says.
+    """
+
+    persons: NDArray[np.uint64]
+    classes: NDArray[np.int64]
+    sensitive: Mapping[str, NDArray[np.uint64]]
+
+    @property
+    def n_people(self) -> int:
+        """How many persons there are."""
+        return pl.DataFrame(self.persons, schema=["high", "low"]).n_unique()
+
+    def to_bytes(self) -> bytes:
+        """Return them as a Parquet file; sorted classes take hardly any room."""
+        columns = [self.persons[:, 0], self.persons[:, 1], self.classes, *self.sensitive.values()]
+        names = [*_FIRST, *(f"value {name}" for name in self.sensitive)]
+        file = io.BytesIO()
+        frame = pl.DataFrame(dict(zip(names, columns, strict=True)))
+        frame.sort("class", maintain_order=True).write_parquet(file, compression="zstd")
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> Self:
+        """Return the rows that `to_bytes` wrote."""
+        found = pl.read_parquet(io.BytesIO(raw))
+        columns = {name: found[name].to_numpy() for name in found.columns}
+        return cls(
+            persons=np.column_stack([columns.pop("high"), columns.pop("low")]),
+            classes=columns.pop("class"),
+            sensitive={name.removeprefix("value "): each for name, each in columns.items()},
+        )
+
+
+def digest_rows(rows: LeavingRows, secret: Secret) -> BookedRows:
+    """Return the rows of a release as digests under the keys of a book."""
+    whose = rows.whose.select(sorted(rows.whose.columns))
+    missing = 0 if rows.matched else sum(column.null_count() for column in whose)
+    if missing:
+        raise DataError(
+            f"The column of the person names nobody in {missing:,} rows.",
+            hint="Leave these rows out, or give each of them a person of its own.",
+        )
+    # Columns that stand for the person are compared only with the same columns.
+    key = secret.key("matched", column="\0".join(whose.columns))
+    if not rows.matched:
+        key = secret.key("persons")
+    return BookedRows(
+        persons=_digests(whose, key, 16).reshape(-1, 2),
+        classes=np.asarray(rows.classes, dtype=np.int64),
+        sensitive={
+            each.name: _digests(each.to_frame(), secret.key("values", column=each.name), 8)
+            for each in rows.sensitive
+        },
+    )
+
+
+def _digests(table: pl.DataFrame, key: bytes, n_bytes: int) -> NDArray[np.uint64]:
+    """Return a digest a row, equal where all cells are; a missing cell is one of its own."""
+    texts = [_text(column).rename(str(place)) for place, column in enumerate(table)]
+    framed = [
+        pl.concat_str(pl.col(text.name).str.len_bytes(), pl.lit(":"), text.name).fill_null("-")
+        for text in texts
+    ]
+    rows = pl.DataFrame(texts).select(pl.concat_str(framed)).to_series()
+    keyed = blake2b(key=key, digest_size=n_bytes)
+
+    @lru_cache(maxsize=1 << 16)  # most sensitive columns have few values
+    def digest(text: str) -> bytes:
+        made = keyed.copy()
+        made.update(text.encode())
+        return made.digest()
+
+    return np.frombuffer(b"".join(map(digest, rows.to_list())), dtype="<u8")
+
+
+def _text(values: pl.Series) -> pl.Series:
+    """Return values as hierarchies spell them, however precise the type of their column is."""
+    text = leaf_text(values)
+    if values.dtype.is_decimal() and "." in str(text.drop_nulls().first()):
+        return text.str.strip_chars_end("0").str.strip_chars_end(".")
+    if values.dtype == pl.Datetime:
+        seconds = text.str.replace(r"(\.\d*?)0+$", "${1}").str.strip_chars_end(".")
+        return seconds.str.replace(" 00:00:00$", "")
+    return text

@@ -1,0 +1,393 @@
+"""ReleaseBook: what left of a data set, in the vault; and the pen, which writes into it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from halfmask._errors import ParameterError, VaultError
+from halfmask.book._book_file import BookFile, Part
+from halfmask.book._booked_release import BookedRelease, releases_of
+from halfmask.book._people import BookedRows, digest_rows
+from halfmask.claims import MANIFEST_NAME
+from halfmask.data.io.formats import is_object_address
+from halfmask.release.booking import Leaving
+from halfmask.vault import Vault
+
+if TYPE_CHECKING:
+    from halfmask.book.section import BookSection
+    from halfmask.claims import Manifest
+    from halfmask.release.booking import Booking, LeavingRows
+
+_PEOPLE, _PLAN, _FILE = "people", "plan", "file:"
+
+
+class ReleaseBook:
+    """What left of a data set, for whom: the next release is checked against it.
+
+    Make one by `ReleaseBook.create`, open one by `ReleaseBook.open`.
+
+    Parameters
+    ----------
+    file
+        The file of the book.
+
+    Notes
+    -----
+    **Guarantees.** Entries are only added, and each is on the disk before its release gets its
+    name. An entry that was altered, moved or deleted is an error, the newest too. Processes that
+    book at the same time take turns. Without the lock of the vault nobody learns who is in a
+    release: persons and values are kept as keyed digests, sealed under a key of each release.
+
+    **Edge cases.** Receivers, columns, claims and verdicts aren't sealed: the file has the mode
+    0600. Putting back an earlier copy of the whole vault isn't noticed.
+    """
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: BookFile) -> None:
+        self._file = file
+
+    def __repr__(self) -> str:
+        return f"ReleaseBook(dataset={self.dataset!r})"
+
+    @classmethod
+    def create(cls, vault: Vault, *, dataset: str) -> Self:
+        """Make the book of a data set in the vault's folder: ``DATASET.book``.
+
+        Parameters
+        ----------
+        vault
+            The vault, which gets the keys of the book.
+        dataset
+            The name of the data set: up to 64 letters, digits and ``_.-``.
+
+        Raises
+        ------
+        VaultError
+            If the data set has a book already.
+        """
+        file = _file_of(vault, dataset)
+        file.create()
+        return cls(file)
+
+    @classmethod
+    def open(cls, vault: Vault, *, dataset: str) -> Self:
+        """Open the book of a data set.
+
+        Parameters
+        ----------
+        vault, dataset
+            The vault in which it was made, and the name of the data set.
+
+        Raises
+        ------
+        VaultError
+            If there is no such book, or others may read it.
+        KeyMismatchError
+            If it is of another data set, or of another vault.
+        IntegrityError
+            If an entry was altered or deleted.
+        """
+        file = _file_of(vault, dataset)
+        file.entries()
+        return cls(file)
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set."""
+        return self._file.dataset
+
+    def releases(self) -> tuple[BookedRelease, ...]:
+        """Return all releases in order, also those that didn't leave."""
+        return tuple(releases_of(self._file.entries()).values())
+
+    def find(self, release: int | str | Path) -> int:
+        """Return the number of a release.
+
+        Parameters
+        ----------
+        release
+            A number, ``"last"`` for the newest that left, or the folder of a release.
+
+        Raises
+        ------
+        ParameterError
+            If the book doesn't have it.
+        """
+        known, text = self.releases(), str(release)
+        left = {each.number: each.manifest_sha256 for each in known if each.state == "left"}
+        if text == "last" and left:
+            return max(left)
+        if text in {str(each.number) for each in known}:
+            return int(text)
+        found = _hash_of(Path(text) / MANIFEST_NAME)
+        if found not in left.values():
+            raise _unknown()
+        return max(number for number, sha256 in left.items() if sha256 == found)
+
+    def people_of(self, number: int) -> BookedRows | None:
+        """Return the rows of a release as digests, or ``None`` if nobody's rows left.
+
+        Parameters
+        ----------
+        number
+            The number of the release; one that was forgotten is an error.
+        """
+        raw = self._parts(number, _PEOPLE).get("")
+        return None if raw is None else BookedRows.from_bytes(raw)
+
+    def plan_of(self, number: int) -> bytes | None:
+        """Return the plan of a release, or ``None`` if the book has none of it.
+
+        Parameters
+        ----------
+        number
+            The number of the release; one that was forgotten is an error.
+        """
+        return self._parts(number, _PLAN).get("")
+
+    def files_of(self, number: int) -> dict[str, bytes]:
+        """Return the files that the book keeps of tables, ``manifest.json`` among them.
+
+        Parameters
+        ----------
+        number
+            The number of the release; one that was forgotten is an error.
+        """
+        return self._parts(number, _FILE)
+
+    def digest_rows(self, rows: LeavingRows) -> BookedRows:
+        """Return rows as digests under the keys of this book.
+
+        Parameters
+        ----------
+        rows
+            The rows that are to leave. Each names a person, or is matched by columns.
+        """
+        return digest_rows(rows, self._file.secret())
+
+    def booking(self, section: BookSection) -> Booking:
+        """Return how the release of a policy is booked.
+
+        Parameters
+        ----------
+        section
+            What ``[book]`` of the policy says.
+        """
+        from halfmask.book._booking import SectionBooking  # noqa: PLC0415 # it imports this module
+
+        return SectionBooking(self, section)
+
+    def forget(self, number: int | None = None) -> None:
+        """Destroy the keys of a release's people, plan and files; it is booked that they are gone.
+
+        Later releases aren't compared with it, and say so. Copies of the vault still have the keys.
+
+        Parameters
+        ----------
+        number
+            The number of the release; by default all of them.
+        """
+        with self.writing() as pen:
+            if number is not None and number not in {each.number for each in pen.releases}:
+                raise _unknown()
+            known = [it.number for it in pen.releases if not it.forgotten]
+            if chosen := [it for it in known if number in {None, it}]:
+                pen.drop(chosen, forgotten=True)
+
+    def check_folders(self) -> dict[int, str]:
+        """Return the releases whose folder isn't what left, by number.
+
+        Their folder is ``"altered"`` if its manifest or a data file is another, ``"missing"`` if it
+        isn't there. Object stores aren't looked at.
+        """
+        left = [each for each in self.releases() if each.state == "left" and "://" not in each.out]
+        found = {}
+        for each in left:
+            folder, hashes = Path(each.out), {MANIFEST_NAME: each.manifest_sha256, **each.files}
+            if any(_hash_of(folder / name) != sha256 for name, sha256 in hashes.items()):
+                found[each.number] = "altered" if folder.is_dir() else "missing"
+        return found
+
+    @contextmanager
+    def writing(self) -> Iterator[Pen]:
+        """Yield the pen; nobody else writes until the context ends.
+
+        What a dead process left pending is settled first: it left if its folder is there. When the
+        context ends well, what the pen wrote has left; after an exception its folder decides.
+        """
+        with self._file.locked():
+            pen = Pen(file=self._file, entries=self._file.entries())
+            pen.settle()
+            try:
+                yield pen
+            except BaseException:
+                pen.settle()
+                raise
+            pen.settle(ended_well=True)
+
+    def _parts(self, number: int, prefix: str) -> dict[str, bytes]:
+        """Return parts of a release whose names have a prefix, by the rest of their names."""
+        found = releases_of(self._file.entries()).get(number)
+        if found is None:
+            raise _unknown()
+        if found.forgotten:
+            raise VaultError(
+                f"Release {number} was forgotten: the key of what the book had of it is gone.",
+                hint="Name a release that wasn't forgotten.",
+            )
+        names = [name for name in found.kept if name.startswith(prefix) and found.state != "void"]
+        return {name.removeprefix(prefix): self._file.part(number, name) for name in names}
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class Pen:
+    """Writes releases into a book: ``with book.writing() as pen``."""
+
+    file: BookFile
+    entries: list[Any]
+
+    @property
+    def releases(self) -> tuple[BookedRelease, ...]:
+        """All releases in the book, as of now."""
+        return tuple(releases_of(self.entries).values())
+
+    def pending(  # noqa: PLR0913 # what is booked
+        self,
+        manifest: Manifest,
+        folder: Path,
+        *,
+        out: str | Path,
+        receiver: str,
+        leaving: Leaving | None = None,
+        rows: BookedRows | None = None,
+        verdict: Sequence[str] = (),
+        accepted_by: str | None = None,
+        reason: str | None = None,
+    ) -> int:
+        """Write a release before its folder gets its name, and return its number.
+
+        ``folder`` has its files now, ``out`` is where it is going to be. ``rows`` are those of
+        ``leaving`` as digests, if they were made before.
+        """
+        number = 1 + len(self.releases)
+        parts: dict[str, bytes] = {}
+        facts: dict[str, object] = {}
+        given = leaving or Leaving()
+        if given.rows is not None:
+            rows = rows or digest_rows(given.rows, self.file.secret())
+            parts[_PEOPLE] = rows.to_bytes()
+            facts = {"people": rows.n_people, "whose": given.rows.whose.columns}
+            facts |= {"matched": given.rows.matched, "drawn": dict(given.rows.drawn)}
+        if given.plan is not None:
+            parts[_PLAN] = given.plan
+        if given.keeps_files:
+            names = [MANIFEST_NAME, *(each.name for each in manifest.files)]
+            parts |= {f"{_FILE}{name}": (folder / name).read_bytes() for name in names}
+        release = {
+            "number": number,
+            "time": self._read_clock(),
+            "receiver": receiver,
+            "kind": manifest.kind,
+            "claims": [each.to_dict() for each in manifest.claims],
+            "files": {each.name: each.sha256 for each in manifest.files},
+            "manifest_sha256": _hash_of(folder / MANIFEST_NAME),
+            "policy_sha256": manifest.policy_sha256,
+            **facts,
+            "kept": list(parts),
+            "verdict": list(verdict),
+            "accepted_by": accepted_by,
+            "reason": reason,
+            "out": _written(out),
+        }
+        self._append({"release": release}, parts={(number, k): raw for k, raw in parts.items()})
+        return number
+
+    def settle(self, *, ended_well: bool = False) -> None:
+        """Write what became of pending releases: ``left`` if the folder is there, else ``void``."""
+        for each in self.releases:
+            if each.state == "pending" and (ended_well or _has_left(each)):
+                self._append({"numbers": [each.number], "becomes": {"state": "left"}})
+            elif each.state == "pending":
+                self.drop([each.number], state="void")
+        # A process may have died before it destroyed them.
+        gone = [each.number for each in self.releases if each.forgotten or each.state == "void"]
+        self.file.destroy_keys(gone)
+
+    def drop(self, numbers: Sequence[int], **becomes: object) -> None:
+        """Destroy the parts of releases, and write why."""
+        self._append({"numbers": numbers, "becomes": becomes, "time": _now()}, drop=numbers)
+
+    def _append(
+        self,
+        entry: Mapping[str, object],
+        *,
+        parts: Mapping[Part, bytes] | None = None,
+        drop: Sequence[int] = (),
+    ) -> None:
+        self.file.append(entry, parts=parts or {}, drop=drop)
+        self.entries.append(entry)
+
+    def _read_clock(self) -> str:
+        """Return the time; warn if it is before that of an earlier release."""
+        now = _now()
+        if any(now < each.time for each in self.releases):
+            warnings.warn(
+                "The clock was set back: the book has later releases already. Their order is that "
+                "of their numbers.",
+                stacklevel=2,
+            )
+        return now
+
+
+def _file_of(vault: object, dataset: str) -> BookFile:
+    if isinstance(vault, Vault):
+        return BookFile(vault, dataset)
+    raise ParameterError(
+        f"The 'vault' parameter of ReleaseBook must be a Vault. Got {type(vault).__name__}.",
+        hint="Vault.open opens one.",
+    )
+
+
+def _unknown() -> ParameterError:
+    return ParameterError(
+        "The book doesn't have that release.",
+        hint="Give a number, 'last', or its folder. [[releases()|halfmask book list]] shows what "
+        "it has.",
+    )
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _written(out: str | Path) -> str:
+    """Return an output as it is booked: an absolute path, or an address without a password."""
+    text = str(out)
+    if is_object_address(text):
+        return text
+    return text.partition("://")[0] + "://" if "://" in text else str(Path(text).absolute())
+
+
+def _has_left(release: BookedRelease) -> bool:
+    """Return whether a release that was pending has left; where nobody can tell, it has."""
+    out = Path(release.out)
+    if "://" in release.out or not out.parent.is_dir():
+        return True
+    return _hash_of(out / MANIFEST_NAME) == release.manifest_sha256
+
+
+def _hash_of(path: Path) -> str | None:
+    """Return the hash of a file, or ``None`` if it can't be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        return None

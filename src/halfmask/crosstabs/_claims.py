@@ -41,11 +41,15 @@ if TYPE_CHECKING:
 _DIGITS: Final = 4
 
 
-def tables_claims(published: Sequence[PublishedCells], policy: TablesPolicy) -> Iterator[Claim]:
+def tables_claims(
+    published: Sequence[PublishedCells], policy: TablesPolicy, n_earlier: int
+) -> Iterator[Claim]:
     """Yield what the verifier is to count again."""
     protection = policy.made_protection()
     if isinstance(protection, Suppression):
         yield from _suppression_claims(published, policy, protection)
+        if n_earlier:
+            yield _claim(EARLIER_TABLES, {"releases": n_earlier})
     elif isinstance(protection, TableRounding):
         yield from _rounding_claims(published, protection)
     elif isinstance(protection, SmallCounts):
@@ -101,8 +105,6 @@ def _suppression_claims(
             # Their number would tell which hidden cells are sensitive, where all of them are.
             evidence={},
         )
-    if policy.earlier:
-        yield _claim(EARLIER_TABLES, {"releases": len(policy.earlier)})
 
 
 def stated_rule(rule: CellRule) -> dict[str, Json]:
@@ -163,7 +165,7 @@ def _rounded_down(width: float) -> float:
     return float(f"{math.floor(width * (1 + 1e-8) / step) * step:.{_DIGITS}g}")
 
 
-def tables_weaknesses(policy: TablesPolicy) -> list[str]:
+def tables_weaknesses(policy: TablesPolicy, *, is_later: bool) -> list[str]:
     """Name what a release of tables doesn't protect from."""
     protection = policy.made_protection()
     found = _OF_METHOD[type(protection)].splitlines()
@@ -171,7 +173,7 @@ def tables_weaknesses(policy: TablesPolicy) -> list[str]:
         found += [_ZEROS] if policy.zeros == "published" else []
         found += [_LONE] if protection.singletons == "off" else []
         found += [_MEASURES] if len({it.value for it in policy.tables if it.value}) > 1 else []
-        found += [_LATER if policy.earlier else _SECOND]
+        found += [_LATER if is_later else _SECOND]
     return found
 
 

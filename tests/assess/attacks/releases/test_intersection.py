@@ -209,6 +209,47 @@ def two_hospitals(*, overlap: bool = True) -> tuple[TableTarget, TableTarget]:
     return made(released, earlier[0].drop("age")), made(mine, theirs)
 
 
+def test_classes_are_found_by_what_is_written():
+    """The anonymizer keeps the rows' order, so that each person's class can be looked up."""
+    rng = np.random.default_rng(5)
+    n, known = 900, ("age", "town", "born")
+    patients = pl.DataFrame(
+        {
+            "id": np.arange(n),
+            "age": rng.integers(0, 90, n),
+            "town": rng.choice(["ulm", "bonn", "kiel", "a, b", None], n),
+            "born": pl.Series(rng.integers(0, 9000, n)).cast(pl.Date),
+            "ill": rng.choice(["flu", "hiv", "cold", "none", None], n),
+        }
+    )
+    months = [patients[:500], patients[200:700], patients[400:]]
+    releases = [
+        hm.Anonymizer(
+            guarantees=[hm.KAnonymity(k=3)], quasi_identifiers=known, recoding=hm.Ranges()
+        ).fit_transform(month.drop("id"))
+        for month in months
+    ]
+    expected: dict[str, set[object]] = {}
+    for month, released in zip(months, releases, strict=True):
+        classes: dict[object, set[object]] = {}
+        for row in released.iter_rows(named=True):
+            classes.setdefault(tuple(row[name] for name in known), set()).add(row["ill"])
+        for person, row in zip(month["id"], released.iter_rows(named=True), strict=True):
+            mine = classes[tuple(row[name] for name in known)]
+            expected[str(person)] = expected.get(str(person), mine) & mine
+    target = TableTarget(
+        released=releases[2],
+        original=months[2],
+        earlier=list(zip(releases[:2], months[:2], strict=True)),
+        quasi_identifiers=known,
+        secrets=("ill",),
+        person="id",
+        owners="unknown",
+    )
+    assert by_person(target) == {person: len(left) for person, left in expected.items()}
+    assert 1 in by_person(target).values()
+
+
 def test_two_diverse_releases_of_common_people_are_broken():
     """Ganta 2008, section 4: each alone is certain of nobody, both together of many."""
     target, raw = two_hospitals()

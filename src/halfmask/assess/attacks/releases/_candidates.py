@@ -90,8 +90,7 @@ def link_classes(
     """
     from scipy import sparse  # noqa: PLC0415 # scipy loads late
 
-    columns = (released.columns, known.columns)
-    names = [n for n in target.quasi_identifiers if all(n in each for each in columns)]
+    names = [n for n in target.quasi_identifiers if {n} <= {*released.columns} & {*known.columns}]
     first, of_row = np.unique(class_numbers(released, names).to_numpy(), return_inverse=True)
     trees = target.hierarchies or {}
     columns = [

@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask.assess.attacks._arms import SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, Found
+from halfmask.assess.attacks._attack import DeclaredAttack
 from halfmask.assess.attacks._rows import some_rows
 from halfmask.assess.attacks._targets import TableTarget
 from halfmask.assess.attacks.classes._disclosure import secret_columns
@@ -71,7 +71,7 @@ class Intersection(DeclaredAttack, name="releases/intersection", target=TableTar
         shared = [len(_shared(target, name)) for name in secret_columns(target)]
         return "" if any(shared) else "people in two releases that have a secret unchanged"
 
-    def _measure(self, target: TableTarget, random_state: int) -> Found:
+    def _measure(self, target: TableTarget, random_state: int) -> Iterator[Outcome]:
         for name in secret_columns(target):
             rng = np.random.default_rng(random_state)
             shared = _shared(target, name)

@@ -155,18 +155,17 @@ def check(dataset: str = DATASET, *, where: BookPlace, saying: SayingOptions) ->
 
     The exit code is 1 if one was.
     """
-    states = where.open(dataset).check_folders()
-    gone = [number for number, each in states.items() if each in {"altered", "missing"}]
+    found = where.open(dataset).check_folders()
+    if not found:
+        told = "Nothing was altered: no entry of the book, and no folder of its releases."
+        return saying.say({"dataset": dataset, "folders": {}}, told)
+    told = f"{some(len(found), 'release')} altered or missing."
+    failed = {"error": told, "hint": _ALTERED, "code": IntegrityError.code, "status": 1}
     table = listing("release", "folder", right=("release",))
-    for number, each in states.items():
+    for number, each in found.items():
         table.add_row(str(number), each)
-    told, failed = "No entry was altered, and no release that can be seen.", {}
-    if gone:
-        told = f"{some(len(gone), 'release')} altered or deleted since."
-        failed = {"error": told, "hint": _ALTERED, "code": IntegrityError.code, "status": 1}
-    facts = {"dataset": dataset, "ok": not gone, **failed, "folders": states}
-    saying.say(facts, told, *([table] if states else ()))
-    return 1 if gone else 0
+    saying.say({"ok": False, **failed, "dataset": dataset, "folders": found}, told, table, _ALTERED)
+    return 1
 
 
 @book.command()

@@ -59,7 +59,6 @@ def copy_database(
     """Copy a database through masks, and say what was counted."""
     folder = report or f"{rooms.data.io.database_url.DatabaseUrl.parse(target).name}.report"
     wanted = rooms.databases.DatabasePolicy.load(policy)
-    booking = booked.open(wanted, vault)
     with saying.stages() as stages:
         release = rooms.microdata.protect_to(
             source,
@@ -70,7 +69,7 @@ def copy_database(
             vault=vault,
             overwrite=overwrite,
             progress=stages,
-            **({} if booking is None else {"book": booking}),
+            book=booked.open(wanted, vault),
         )
     copied: rooms.databases.MaskedDatabase = release.facts
     return saying.say({"report": folder, **_as_dict(copied)}, lambda: _show(copied, folder))

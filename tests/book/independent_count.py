@@ -12,7 +12,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     #: Of each person: class and value of each of its rows.
@@ -57,24 +57,24 @@ def people_under(releases: Sequence[People], k: int) -> int:
     return sum(len(each) for each in join_groups(releases).values() if len(each) < k)
 
 
-def count_l(releases: Sequence[People]) -> int:
-    """Return the least number of different values that a group has in a release."""
+def count_l(releases: Sequence[People], groups: Iterable[set[Hashable]] | None = None) -> int:
+    """Return the least number of different values that a group, or any, has in a release."""
     return min(
         len({value for person in group for _, value in release.get(person, ())})
-        for group in join_groups(releases).values()
+        for group in groups or join_groups(releases).values()
         for release in releases
         if not group.isdisjoint(release)
     )
 
 
-def count_t(releases: Sequence[People]) -> float:
-    """Return the greatest total variation distance of a group's values to those of a release."""
+def count_t(releases: Sequence[People], groups: Iterable[set[Hashable]] | None = None) -> float:
+    """Return the greatest total variation distance of values in a group to those of a release."""
     return max(
         _distance(
             [value for person in group for _, value in release.get(person, ())],
             [value for rows in release.values() for _, value in rows],
         )
-        for group in join_groups(releases).values()
+        for group in groups or join_groups(releases).values()
         for release in releases
         if not group.isdisjoint(release)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -332,19 +332,19 @@ def sum_epsilon(releases: Iterable[tuple[str, Sequence[Claim]]]) -> float:
 
     A ledger's statement covers the answers of its data set: the larger of both counts.
     """
-    others, answers, ledgers = 0.0, Counter[str](), Counter[str]()
+    others, answers, ledgers = 0.0, defaultdict[str, float](float), defaultdict[str, float](float)
     for kind, claims in releases:
         for claim in claims:
             if claim.model != "differential-privacy":
                 continue
             epsilon, dataset = float(claim.parameters["epsilon"]), claim.about.get("dataset")
-            if kind == PRIVACY_LEDGER:
-                ledgers[dataset] = max(ledgers[dataset], epsilon)
-            elif dataset is None:
+            if not isinstance(dataset, str):
                 others += epsilon
+            elif kind == PRIVACY_LEDGER:
+                ledgers[dataset] = max(ledgers[dataset], epsilon)
             else:
                 answers[dataset] += epsilon
-    return others + sum(max(answers[each], ledgers[each]) for each in {**answers, **ledgers})
+    return others + sum(max(answers[each], ledgers[each]) for each in {*answers, *ledgers})
 
 
 def _spell(releases: int) -> str:

@@ -11,7 +11,7 @@ from pydantic import Field, StrictBool, StrictStr, model_validator
 from halfmask._errors import PolicyError
 from halfmask._policy_files import FileKind, WrittenPolicy
 from halfmask._sections import Choice, Names, Number, OneOf, Section
-from halfmask.book.section import BookSection
+from halfmask.book.section import BookSection, check_unused
 from halfmask.claims.manifest import TABLES
 from halfmask.crosstabs._protections import PROTECTIONS, Suppression, TableRounding
 from halfmask.crosstabs._rules import RULES
@@ -178,6 +178,7 @@ class TablesPolicy(WrittenPolicy):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
+        check_unused(self.book, has_people=False)
         for what, hint in (*_table_faults(self), *_protection_faults(self)):
             raise PolicyError(f"The policy {what}", hint=hint)
         return self

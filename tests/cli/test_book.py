@@ -129,6 +129,23 @@ def test_what_is_forgotten_is_asked_for(owner):
         ReleaseBook.open(owner.vault, dataset="people").people_of(1)
 
 
+def test_synthetic_rows_and_tables_are_booked(owner):
+    """Commands other than protect book, too; tables are found by the next ones."""
+    words = "--book", "people", "--receiver", "somebody", "--vault", owner.where
+    lock = "--vault-key-file", owner.key
+    text = owner.desk.policy.read_text().partition("[[guarantees]]")[0]
+    owner.desk.policy.write_text(f'{text}[synthesis]\nkind = "full"\n')
+    made = "synthesize", owner.desk.table, owner.desk.policy, owner.desk.folder / "drawn"
+    crossed = "crosstab", owner.desk.table, "--rows", "town", "--min-frequency", "3", "--out"
+    assert owner.run(*made, *words, *lock).status == 0
+    for out in ("first", "second"):
+        answer = owner.run(*crossed, owner.desk.folder / out, *words, *lock, "--json")
+        assert answer.status == 0, answer.json
+        assert answer.json["checked"]
+    kinds = [each["kind"] for each in owner.book("list", "--json").json["releases"]]
+    assert kinds == ["synthetic", "tables", "tables"]
+
+
 WRONG = [
     (("--receiver", "a"), "plain", "--book"),
     (("--book", "people"), "plain", "--receiver"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
+from halfmask.cli._show_release import checked_of, show_checked
 
 if TYPE_CHECKING:
     from halfmask.cli._book import BookOptions
@@ -72,7 +73,10 @@ def copy_database(
             book=booked.open(wanted, vault),
         )
     copied: rooms.databases.MaskedDatabase = release.facts
-    return saying.say({"report": folder, **_as_dict(copied)}, lambda: _show(copied, folder))
+    facts = {"report": folder, **_as_dict(copied), **checked_of(release)}
+    return saying.say(
+        facts, lambda: _show(copied, folder), lambda: show_checked(release, console())
+    )
 
 
 def propose(source: str, policy: PolicyFile, saying: SayingOptions) -> int:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         TableTarget,
         attack,
     )
+    from halfmask.book import ReleaseBook
     from halfmask.crosstabs import crosstab
     from halfmask.data import Hierarchy, Schema, read_hierarchy
     from halfmask.description import describe
@@ -170,6 +171,7 @@ _ROOMS = {
     "RecursiveCLDiversity": "guarantees",
     "SampleUniques": "guarantees",
     "Release": "microdata",
+    "ReleaseBook": "book",
     "ReleaseError": "_errors",
     "Representative": "anonymize",
     "Schema": "data",
@@ -261,6 +263,7 @@ __all__ = [
     "RecordsAtRisk",
     "RecursiveCLDiversity",
     "Release",
+    "ReleaseBook",
     "ReleaseError",
     "Representative",
     "SampleUniques",

@@ -149,6 +149,7 @@ def test_commands_of_the_pages_exist(page):
             "explore",
             "synthesize",
             "crosstab",
+            "book",
             "budget",
             "query",
             "protect",

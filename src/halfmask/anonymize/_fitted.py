@@ -74,6 +74,10 @@ class Fitted:
         )
         return replace(classes, written=written_codes(columns, classes.n_classes))
 
+    def without(self, rows: NDArray[np.bool_]) -> Fitted:
+        """Return the same cells without some rows."""
+        return replace(self, cell_of_row=np.where(rows, np.int32(-1), self.cell_of_row))
+
     def judge(self) -> list[Judgement]:
         """Judge the rows that were kept, by their cells; a population isn't counted here."""
         classes = self.classes()

@@ -337,9 +337,10 @@ class Protection:
             people = self.placed_people(fitted)
             _check_kept(fitted, counts.classes if people is None else people.classes(counts)[0])
         elif counts is None:
-            n_rows = len(fitted.cell_of_row)
-            # Cells that are reused stay as wide as they were: a rim is no reason to leave rows out.
-            if self.reused is None and (most := int(suppressible * n_rows)):
+            n_rows = int(np.count_nonzero(fitted.cell_of_row >= 0))
+            # Cells that are reused, or that lack rows already, give up none for their width.
+            is_grown = self.reused is None and n_rows == len(fitted.cell_of_row)
+            if is_grown and (most := int(suppressible * n_rows)):
                 fitted = trim(fitted, max_rows=most)
             counts = CellCounts.of(fitted)
             # The rows that trimming used up reduce the budget of mending.
@@ -355,22 +356,14 @@ class Protection:
             )
         return self._written(fitted, counts), fitted, counts
 
-    def without(
-        self, fitted: Fitted, waiting: NDArray[np.bool_]
-    ) -> tuple[Plan, Fitted, CellCounts]:
-        """Make the plan of the same cells without some rows.
-
-        Cells that miss a guarantee then are left out whole: what was merged for them would be
-        another class than the one that was judged.
+    def plan_apart(self, fitted: Fitted) -> tuple[Plan, Fitted, CellCounts]:
+        """Make the plan as `plan_counted` does, and merge no cells: the others stay as they are.
 
         Parameters
         ----------
         fitted
-            The cells of a plan.
-        waiting
-            Which rows of the fit are left out.
+            The cells, without rows that were left out after they were grown.
         """
-        fitted = replace(fitted, cell_of_row=np.where(waiting, np.int32(-1), fitted.cell_of_row))
         fitted, counts = mend(
             fitted,
             CellCounts.of(fitted),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -110,9 +111,7 @@ class SealedPlan:
         self, codings: Sequence[Coding], codes: Sequence[NDArray[np.integer[Any]]]
     ) -> tuple[Partition, NDArray[np.int32]]:
         """Return the earlier cells as a tree over new codes, and the cell of each row."""
-        feature, cut, left, right = (
-            self._array(name).to_numpy().astype(dtype) for name, dtype in _TREE.items()
-        )
+        feature, cut, left, right = one_leaf_a_cell(*map(self._array, _TREE))
         place_of = {coding.column.name: place for place, coding in enumerate(codings)}
         own = np.array([place_of[name] for name in self.columns], dtype=np.int32)
         moved = cut.copy()
@@ -163,8 +162,8 @@ def seal_plan(plan: Plan) -> bytes:
         head["levels"] = dict(zip(names, heights, strict=True))
     elif type(partition) is Partition and getattr(plan.method, "strict", True):
         values = [_plain(coding.values).alias(coding.column.name) for coding in plan.codings]
-        tree = zip(_TREE, one_leaf_a_cell(partition), strict=True)
-        lists = [*values, *(pl.Series(name, array) for name, array in tree)]
+        tree = (partition.feature, partition.cut, partition.left, partition.right)
+        lists = [*values, *(pl.Series(*each) for each in zip(_TREE, tree, strict=True))]
         arrays = pl.DataFrame([series.implode() for series in lists])
     held = io.BytesIO()
     arrays.write_ipc_stream(held, compression="zstd")
@@ -235,15 +234,14 @@ def _moved_cuts(cuts: Integers, coding: Coding, earlier: pl.Series) -> Integers:
     return moved[of_cut].astype(np.int64)
 
 
-def one_leaf_a_cell(partition: Partition) -> tuple[NDArray[Any], ...]:
+def one_leaf_a_cell(*tree: pl.Series) -> tuple[NDArray[Any], ...]:
     """Return feature, cut, left and right of a tree whose leaves are cells, from left to right.
 
     Leaves that were joined become the node above them, if there is one that has no other cell; a
     leaf that was dropped is a cell again. Nodes are numbered before the nodes below them.
     """
-    feature, cut = partition.feature.tolist(), partition.cut.tolist()
-    left, right = partition.left.tolist(), partition.right.tolist()
-    whole = _nodes_of_cells(partition)
+    feature, cut, left, right = (array.to_list() for array in tree)
+    whole = _nodes_of_cells(feature, left, right)
     made: list[list[int]] = []
     waiting, n_cells = [(0, -1)], 0
     while waiting:
@@ -263,12 +261,9 @@ def one_leaf_a_cell(partition: Partition) -> tuple[NDArray[Any], ...]:
     )
 
 
-def _nodes_of_cells(partition: Partition) -> set[int]:
+def _nodes_of_cells(feature: list[int], left: list[int], right: list[int]) -> set[int]:
     """Return the lowest node above the leaves of each joined cell, if it has no other cell."""
-    arrays = (partition.feature, partition.left, partition.right)
-    feature, left, right = (each.tolist() for each in arrays)
-    live = (partition.feature < 0) & (partition.left >= 0)
-    leaves = np.bincount(partition.left[live], minlength=partition.n_cells).tolist()
+    leaves = Counter(below for cuts, below in zip(feature, left, strict=True) if cuts < 0)
     cell, held = left.copy(), [1] * len(left)
     found: set[int] = set()
     for node in range(len(feature) - 1, -1, -1):  # a node's children have higher numbers

@@ -1,8 +1,8 @@
-"""The file of a book: entries in a chain that the vault knows the end of, and sealed parts.
+"""The file of a book: entries in a chain whose end the vault knows, and sealed parts of releases.
 
-Each entry has a MAC over its number, its text and the MAC before, so that none can be altered,
-moved or taken out. The number and MAC of the newest are sealed in the vault: an end that was cut
-off is found. The file is written first, so that a process that dies leaves it one entry ahead.
+Each entry has a MAC over its place, its text and the MAC before, so that none can be altered, moved
+or taken out. The vault has the MAC of the newest, so that none can be cut off. It learns it after
+the file: a process that dies in between leaves the file ahead, which is no fault.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from halfmask._errors import IntegrityError, KeyMismatchError, VaultError
 from halfmask.vault import framed, open_sealed, seal
@@ -23,33 +23,23 @@ if TYPE_CHECKING:
     from halfmask.vault import Secret, Vault
 
 T = TypeVar("T")
-Entry: TypeAlias = Mapping[str, Any]
+Args = ParamSpec("Args")
+Part: TypeAlias = tuple[int, str]  # of which release, and its name
 
 _PAUSE: Final = 0.02  # seconds
-_PART_BYTES: Final = 1 << 24
+_INSERT: Final = "INSERT INTO entries VALUES (?, ?, ?)"
 _HINT: Final = "Take the copy of the vault's folder that was made last."
 _SCHEMA: Final = (
-    "CREATE TABLE entries (position INTEGER PRIMARY KEY, entry TEXT NOT NULL, mac BLOB NOT NULL)",
-    """
-    CREATE TABLE parts (
-        number INTEGER NOT NULL, name TEXT NOT NULL, part INTEGER NOT NULL, sealed BLOB NOT NULL,
-        PRIMARY KEY (number, name, part)
-    )
-    """,
+    "CREATE TABLE entries (position INTEGER PRIMARY KEY, entry TEXT NOT NULL, mac TEXT NOT NULL)",
+    "CREATE TABLE parts (number INTEGER, name TEXT, sealed BLOB, PRIMARY KEY (number, name))",
 )
-
-
-class _Newest(NamedTuple):
-    position: int
-    mac: str
 
 
 class BookFile:
     """The entries of a book and the parts of its releases, of which the vault has the keys."""
 
     def __init__(self, vault: Vault, dataset: str) -> None:
-        self.vault = vault
-        self.dataset = dataset
+        self.vault, self.dataset = vault, dataset
         self._database = PrivateDatabase(
             path=place_of(vault.folder, dataset, what="book", owner="ReleaseBook"),
             what="book",
@@ -60,178 +50,127 @@ class BookFile:
         )
 
     def create(self) -> None:
-        """Make the file, with an entry that says whose it is."""
+        """Make the file, with a first entry under the vault's key."""
         with self.locked():
-            if self._sealed().position:
+            if self._newest():
                 raise VaultError(
                     "The vault has a book of that data set already.",
-                    hint=f"Open it. If its file is gone: {_HINT[0].lower()}{_HINT[1:]}",
+                    hint=f"Open it. Is its file gone? {_HINT}",
                 )
-            secret = self._patiently(lambda: self.vault.secret(self._name()))
-            first = json.dumps({"entry": "created", "dataset": self.dataset, "key": secret.id})
-            mac = _mac_of(secret.key("entries"), 1, first, "")
-            self._database.create(
-                lambda run: run("INSERT INTO entries VALUES (1, ?, ?)", (first, bytes.fromhex(mac)))
+            mac = _mac_of(
+                _do_patiently(self.vault.secret, self._name()).key("entries"), 1, "{}", ""
             )
-            self._seal_newest(_Newest(1, mac))
+            self._database.create(lambda run: run(_INSERT, (1, "{}", mac)))
+            self._seal_newest(mac)
 
     def secret(self) -> Secret:
         """Return the secret of the book; without it, nothing of it can be read."""
-        if self._name() not in self.vault.names():
-            raise VaultError(
-                "The vault has no key of that book.",
-                hint="Open the vault in which the book was made, or make a book there.",
-            )
-        return self.vault.secret(self._name(), create=False)
+        if self._name() in self.vault.names():
+            return self.vault.secret(self._name(), create=False)
+        raise _other_key()
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[Any]:
         """Return all entries in order; raise if one is missing, or isn't what was written."""
-        before = self._sealed()
-        rows = self._database.rows("SELECT position, entry, mac FROM entries ORDER BY position")
-        after = self._sealed()  # others may have written since
-        macs = self._checked(rows)
-        for known in (before, after):
-            if 0 < known.position <= len(macs) and macs[known.position - 1] != known.mac:
-                raise _altered()
-        if len(macs) < before.position:
-            raise IntegrityError(
-                "The book lacks its newest entries: its end was cut off.", hint=_HINT
-            )
-        if len(macs) > after.position + 1:
-            raise IntegrityError("The book has entries that the vault doesn't know.", hint=_HINT)
-        return [json.loads(str(entry)) for _, entry, _ in rows]
+        newest, rows = self._newest(), self._rows()
+        key, before = self.secret().key("entries"), ""
+        for place, (position, entry, mac) in enumerate(rows, 1):
+            before = _mac_of(key, place, str(entry), before)
+            if mac != before and place == 1:
+                raise _other_key()
+            if mac != before or position != place:
+                raise IntegrityError("An entry of the book was altered or deleted.", hint=_HINT)
+        if newest and newest not in (mac for _, _, mac in rows):
+            raise IntegrityError("The newest entries of the book are missing.", hint=_HINT)
+        return [json.loads(entry) for _, entry, _ in rows]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only one who writes, until the context ends."""
+        path = self.vault.folder / f"{self.dataset}.book.writing"
         with ExitStack() as stack:
             with keeping("The book"):
-                path = self._database.path.with_name(f"{self.dataset}.book.writing")
-                self._patiently(lambda: stack.enter_context(hold_file(path, what="The book")))
+                _do_patiently(lambda: stack.enter_context(hold_file(path, what="The book")))
             yield
 
     def append(
-        self, entry: Entry, *, parts: Mapping[str, bytes] | None = None, drop: Sequence[int] = ()
+        self, entry: Mapping[str, Any], *, parts: Mapping[Part, bytes], drop: Sequence[int]
     ) -> None:
-        """Write an entry with the parts of its release, and without those of ``drop``.
+        """Write an entry with parts of its release, and without those of the releases ``drop``.
 
         Only who holds the lock calls it. It is on the disk when this returns.
         """
-        (last,) = self._database.rows(
-            "SELECT position, mac FROM entries ORDER BY position DESC LIMIT 1"
-        )
-        newest = _Newest(int(str(last[0])), _hex(last[1]))
-        if self._sealed() != newest:  # a process died between the file and the vault
-            self._seal_newest(newest)
-        number = entry.get("number", 0)
-        sealed = {name: self._seal(number, name, raw) for name, raw in (parts or {}).items()}
+        position, _, before = self._rows()[-1]
         text = json.dumps(entry, allow_nan=False)
-        position = newest.position + 1
-        mac = _mac_of(self.secret().key("entries"), position, text, newest.mac)
+        mac = _mac_of(self.secret().key("entries"), position + 1, text, before)
+        sealed = [(*which, self._seal(raw, *which)) for which, raw in parts.items()]
         with self._database.writing() as run:
-            run("INSERT INTO entries VALUES (?, ?, ?)", (position, text, bytes.fromhex(mac)))
-            for name, raw in sealed.items():
-                for part, start in enumerate(range(0, len(raw), _PART_BYTES)):
-                    cut = raw[start : start + _PART_BYTES]
-                    run("INSERT INTO parts VALUES (?, ?, ?, ?)", (number, name, part, cut))
-            for each in drop:
-                run("DELETE FROM parts WHERE number = ?", (each,))
-        self._seal_newest(_Newest(position, mac))
+            run(_INSERT, (position + 1, text, mac))
+            for part in sealed:
+                run("INSERT INTO parts VALUES (?, ?, ?)", part)
+            for number in drop:
+                run("DELETE FROM parts WHERE number = ?", (number,))
+        self._seal_newest(mac)
         self.destroy_keys(drop)
 
     def destroy_keys(self, numbers: Sequence[int]) -> None:
-        """Destroy the keys of releases, so that no copy of the file tells their parts."""
-        held = set(self.vault.names()) if numbers else set()
-        for name in map(self._name, numbers):
-            if name in held:
-                self._patiently(lambda name=name: self.vault.destroy(name))  # type: ignore[misc]
+        """Destroy the keys of releases, so that no copy of the file shows their parts."""
+        for name in set(map(self._name, numbers)) & set(self.vault.names()):
+            _do_patiently(self.vault.destroy, name)
 
     def part(self, number: int, name: str) -> bytes:
         """Return a part of a release."""
-        rows = self._database.rows(
-            "SELECT sealed FROM parts WHERE number = ? AND name = ? ORDER BY part", (number, name)
+        found = self._database.rows(
+            "SELECT sealed FROM parts WHERE number = ? AND name = ?", (number, name)
         )
-        key_name = self._name(number)
-        if not rows or key_name not in self.vault.names():
+        if not found:
             raise IntegrityError("The book lacks a part of a release.", hint=_HINT)
-        key = self.vault.secret(key_name, create=False).key("parts")
-        raw = b"".join(bytes(sealed) for (sealed,) in rows)  # type: ignore[call-overload]
-        return open_sealed(raw, key=key, context=self._context(number, name))
+        key = self.vault.secret(self._name(number), create=False).key("parts")
+        return open_sealed(found[0][0], key=key, context=self._context(number, name))
 
-    def _seal(self, number: int, name: str, raw: bytes) -> bytes:
-        secret = self._patiently(lambda: self.vault.secret(self._name(number)))
-        return seal(raw, key=secret.key("parts"), context=self._context(number, name))
+    def _seal(self, raw: bytes, number: int, name: str) -> bytes:
+        key = _do_patiently(self.vault.secret, self._name(number)).key("parts")
+        return seal(raw, key=key, context=self._context(number, name))
 
-    def _checked(self, rows: Sequence[Sequence[object]]) -> list[str]:
-        """Return the MACs of the entries; raise unless they are those of the vault's key."""
-        if not rows:
-            raise _altered()
-        self._check_owner(str(rows[0][1]))
-        key, mac, macs = self.secret().key("entries"), "", list[str]()
-        for expected, (position, entry, found) in enumerate(rows, 1):
-            mac = _mac_of(key, expected, str(entry), mac)
-            if position != expected or not hmac.compare_digest(mac, _hex(found)):
-                raise _altered()
-            macs.append(mac)
-        return macs
+    def _rows(self) -> list[tuple[Any, ...]]:
+        return self._database.rows("SELECT position, entry, mac FROM entries ORDER BY position")
 
-    def _check_owner(self, first: str) -> None:
-        """Raise if the first entry says that the book is of another data set or vault."""
-        try:
-            made = json.loads(first)
-            dataset, key = made["dataset"], made["key"]
-        except (ValueError, KeyError, TypeError):
-            raise _altered() from None
-        if dataset != self.dataset:
-            raise KeyMismatchError(
-                "The book is of another data set: its file was renamed.",
-                hint="Give it the name that it was made with.",
-            )
-        if key != self.secret().id:
-            raise KeyMismatchError(
-                "The book is of another vault: its entries are under another key.",
-                hint="Open the vault in which it was made.",
-            )
+    def _newest(self) -> str:
+        """Return the MAC of the newest entry that the vault knows, or nothing."""
+        if self._name("newest") not in self.vault.names():
+            return ""
+        return self.vault.unseal(self._name("newest"), context=self._name()).decode()
 
-    def _sealed(self) -> _Newest:
-        """Return what the vault knows of the newest entry."""
-        name = self._name("newest")
-        if name not in self.vault.names():
-            return _Newest(0, "")
-        return _Newest(*json.loads(self.vault.unseal(name, context=self._name())))
+    def _seal_newest(self, mac: str) -> None:
+        name, context = self._name("newest"), self._name()
+        _do_patiently(self.vault.seal, name, mac.encode(), context=context, overwrite=True)
 
-    def _seal_newest(self, newest: _Newest) -> None:
-        raw, name = json.dumps(newest).encode(), self._name("newest")
-        self._patiently(lambda: self.vault.seal(name, raw, context=self._name(), overwrite=True))
-
-    def _name(self, which: int | str | None = None) -> str:
-        """Return the name in the vault: of the book, a release of it, or its newest entry."""
-        return f"book/{self.dataset}" + ("" if which is None else f"/{which}")
+    def _name(self, which: int | str = "") -> str:
+        """Return a name in the vault: of the book, of a release of it, or of its newest entry."""
+        return f"book/{self.dataset}/{which}".removesuffix("/")
 
     def _context(self, number: int, name: str) -> bytes:
         return framed(b"halfmask/book/1", self.dataset.encode(), b"%d" % number, name.encode())
 
-    @staticmethod
-    def _patiently(do: Callable[[], T]) -> T:
-        """Do it, and wait for others who write the vault or the book."""
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                return do()
-            except InUseError:
-                if time.monotonic() >= until:
-                    raise
-            time.sleep(_PAUSE)
+
+def _do_patiently(do: Callable[Args, T], *args: Args.args, **more: Args.kwargs) -> T:
+    """Do it, and wait for others who write the vault or the book."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return do(*args, **more)
+        except InUseError:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(_PAUSE)
 
 
 def _mac_of(key: bytes, position: int, entry: str, before: str) -> str:
-    words = framed(b"%d" % position, entry.encode("utf-8", "surrogatepass"), before.encode())
+    words = framed(b"%d" % position, entry.encode(), before.encode())
     return hmac.digest(key, words, "sha256").hex()
 
 
-def _hex(stored: object) -> str:
-    return stored.hex() if isinstance(stored, bytes) else ""
-
-
-def _altered() -> IntegrityError:
-    return IntegrityError("An entry of the book was altered, moved or deleted.", hint=_HINT)
+def _other_key() -> KeyMismatchError:
+    return KeyMismatchError(
+        "The book is of another vault or data set, or its first entry was altered.",
+        hint="Open the vault in which it was made, and leave the file the name that it had.",
+    )

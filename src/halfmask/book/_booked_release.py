@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-if TYPE_CHECKING:
-    from halfmask.claims.claim import Json
+from halfmask.claims import Claim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,44 +15,30 @@ class BookedRelease:
 
     Attributes
     ----------
-    number
-        Its number in the book, from 1. The order of releases is that of their numbers.
-    time
-        When it was booked, in UTC, by the clock of that machine.
-    receiver
-        Who gets it.
-    kind
-        The kind of release, such as ``"microdata"``.
-    state
-        ``"left"``; ``"pending"`` while it is being written; ``"void"`` if it didn't leave.
-    forgotten
-        Whether the keys of its people and plan were destroyed.
+    number, time
+        Its number in the book, from 1, which is the order; and when it was booked, in UTC.
+    receiver, kind
+        Who gets it, and the kind of release.
+    state, forgotten
+        ``"left"``, ``"void"`` if it didn't leave, ``"pending"`` while it is being written; and
+        whether the keys of what the book has of it were destroyed.
+    claims, files
+        The claims, and the hash of each data file by its name.
     manifest_sha256, policy_sha256
         The hashes of ``manifest.json`` and of the policy.
-    claims
-        The claims as the manifest has them.
-    files
-        The hash of each data file, by its name.
-    rows, people
-        How many rows and people are booked; 0 where nobody's rows left.
-    whose
-        The columns that say whose row it is.
-    matched
-        Whether these columns only stand for the person: the check is weaker then.
-    sensitive
-        The columns whose values are compared.
-    has_classes
-        Whether its rows have classes.
+    people, whose, matched
+        How many people are in it, ``None`` where nobody's rows left; by which columns they are
+        compared, and whether these only stand for the person, which is weaker.
     drawn
-        The columns that a mask randomised, each with the digest of the key of its draws.
+        The columns that a mask randomised, each with a digest of the key of its draws.
     kept
-        The parts that the book keeps: ``"people"``, ``"plan"``, and ``"file:NAME"``.
-    sentences
-        What it was checked against, and what was found.
+        What the book has of it: ``"people"``, ``"plan"``, and ``"file:NAME"`` of tables.
+    verdict
+        Sentences: what it was checked against, and what was found.
     accepted_by, reason
         Who accepted that it is weaker than the floor, and why.
     out
-        The folder, as an absolute path, or its address in an object store.
+        The absolute path of its folder, or the address in an object store.
     """
 
     number: int
@@ -62,48 +47,29 @@ class BookedRelease:
     kind: str
     state: Literal["pending", "left", "void"] = "pending"
     forgotten: bool = False
-    manifest_sha256: str
-    policy_sha256: str
-    claims: tuple[Mapping[str, Json], ...] = field(repr=False)
+    claims: tuple[Claim, ...] = field(repr=False)
     files: Mapping[str, str] = field(repr=False)
-    rows: int = 0
-    people: int = 0
+    manifest_sha256: str = field(repr=False)
+    policy_sha256: str = field(repr=False)
+    people: int | None = None
     whose: tuple[str, ...] = ()
     matched: bool = False
-    sensitive: tuple[str, ...] = ()
-    has_classes: bool = False
     drawn: Mapping[str, str] = field(default_factory=dict, repr=False)
     kept: tuple[str, ...] = ()
-    sentences: tuple[str, ...] = field(default=(), repr=False)
+    verdict: tuple[str, ...] = field(default=(), repr=False)
     accepted_by: str | None = field(default=None, repr=False)
     reason: str | None = field(default=None, repr=False)
     out: str = field(repr=False)
-
-    def to_dict(self) -> dict[str, Json]:
-        """Return the release as JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_entry(cls, entry: Mapping[str, Any]) -> Self:
-        """Return the release of an entry ``pending``."""
-        known = {each.name for each in fields(cls)}
-        return cls(**{name: _frozen(value) for name, value in entry.items() if name in known})
 
 
 def releases_of(entries: Iterable[Mapping[str, Any]]) -> dict[int, BookedRelease]:
     """Return the releases by their numbers, as all entries together say."""
     found: dict[int, BookedRelease] = {}
     for entry in entries:
-        what, number = entry["entry"], entry.get("number")
-        if what == "pending":
-            found[entry["number"]] = BookedRelease.from_entry(entry)
-        elif what in {"left", "void"}:
-            found[entry["number"]] = replace(found[entry["number"]], state=what)
-        elif what == "forgotten":
-            for number in entry["numbers"]:
-                found[number] = replace(found[number], forgotten=True)
+        for number in entry.get("numbers", ()):
+            found[number] = replace(found[number], **entry["becomes"])
+        if "release" in entry:
+            facts = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["release"].items()}
+            facts["claims"] = tuple(Claim(**each) for each in facts["claims"])
+            found[facts["number"]] = BookedRelease(**facts)
     return found
-
-
-def _frozen(value: object) -> Any:  # noqa: ANN401 # a value of JSON
-    return tuple(value) if isinstance(value, list) else value

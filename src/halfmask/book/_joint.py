@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -56,8 +56,9 @@ class CodedRelease:
             yield self.persons, self.classes
             return
         n_classes = int(self.classes.max()) + 1
-        persons, classes = np.divmod(_distinct(self.persons * n_classes + self.classes), n_classes)
-        starts = np.flatnonzero(np.diff(persons, prepend=-1))
+        pairs = _counted(self.persons * n_classes + self.classes)[0]
+        persons, classes = np.divmod(pairs, n_classes)
+        starts = np.flatnonzero(_changes(persons))
         sizes = np.diff(starts, append=len(persons))
         for rank in range(int(sizes.max())):
             starts, sizes = starts[sizes > rank], sizes[sizes > rank]
@@ -110,9 +111,8 @@ class JointClasses:
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
         """How many people each group has."""
-        sizes = np.zeros(self.n_groups + 1, dtype=np.int64)
-        np.add.at(sizes, self.groups + 1, self.weights)
-        return sizes[1:]
+        sizes = np.bincount(self.groups + 1, self.weights, minlength=self.n_groups + 1)
+        return sizes[1:].astype(np.int64)
 
     @property
     def effective_k(self) -> int | None:
@@ -128,19 +128,20 @@ class JointClasses:
         """The sensitive columns of all releases, in order."""
         return tuple(dict.fromkeys(name for one in self.releases for name in one.sensitive))
 
-    def least_distinct(self, column: str) -> NDArray[np.int64]:
+    def least_distinct(self, column: str, *, earlier: bool = False) -> NDArray[np.int64]:
         """Return for each group the least number of distinct values in a release that has it.
 
         A group that is in no release with the column has a number that no floor is above.
+        ``earlier`` leaves out the newest release.
         """
-        return self._spreads(column)[0]
+        return self._spreads[column][earlier][0]
 
-    def greatest_t(self, column: str) -> NDArray[np.float64]:
+    def greatest_t(self, column: str, *, earlier: bool = False) -> NDArray[np.float64]:
         """Return for each group the greatest distance of its values from those of a release.
 
         The total variation distance. It bounds t of ordered distances from above.
         """
-        return self._spreads(column)[1]
+        return self._spreads[column][earlier][1]
 
     def effective_l(self, column: str) -> int | None:
         """Return the least number of distinct values of a group in a release."""
@@ -152,77 +153,87 @@ class JointClasses:
         return None if self.effective_l(column) is None else float(self.greatest_t(column).max())
 
     @cached_property
-    def _spread_of(self) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        return {}
-
-    def _spreads(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        if column not in self._spread_of:
-            least = np.full(self.n_groups, _UNBOUNDED)
-            greatest = np.zeros(self.n_groups)
+    def _spreads(self) -> Mapping[str, Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]]]:
+        """Least numbers and greatest distances by column, of all releases and of earlier ones."""
+        found = {}
+        for column in self.columns:
+            least, greatest = np.full(self.n_groups, _UNBOUNDED), np.zeros(self.n_groups)
             for release in self.releases:
+                if release is self.releases[-1]:
+                    earlier = least.copy(), greatest.copy()
                 if column in release.sensitive:
-                    self._spread(release, release.sensitive[column], least, greatest)
-            self._spread_of[column] = least, greatest
-        return self._spread_of[column]
+                    there, distinct, distances = self._spread(release, release.sensitive[column])
+                    least[there] = np.minimum(least[there], distinct)
+                    greatest[there] = np.maximum(greatest[there], distances)
+            found[column] = ((least, greatest), earlier)
+        return found
 
     def _spread(
-        self,
-        release: CodedRelease,
-        codes: NDArray[np.int64],
-        least: NDArray[np.int64],
-        greatest: NDArray[np.float64],
-    ) -> None:
-        """Lower the least numbers, and raise the greatest distances, by one release."""
-        n_values = int(codes.max()) + 1
+        self, release: CodedRelease, codes: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the groups of a release, how many values each has and how far they are off."""
+        n_rows, n_values = len(codes), int(codes.max()) + 1
         pairs, counts = _counted(self.groups[release.persons] * n_values + codes)
         groups, values = np.divmod(pairs, n_values)
-        starts = np.flatnonzero(np.diff(groups, prepend=-1))
-        there = groups[starts]
-        least[there] = np.minimum(least[there], np.diff(starts, append=len(groups)))
+        starts = np.flatnonzero(_changes(groups))
+        distinct, sizes = np.diff(starts, append=len(groups)), np.add.reduceat(counts, starts)
         # In whole numbers: the share in the group minus the share in the release, times both sizes.
-        n_rows, of_group = len(codes), np.add.reduceat(counts, starts)
-        of_all = np.bincount(codes, minlength=n_values)
-        sizes = np.repeat(of_group, np.diff(starts, append=len(groups)))
-        above = np.maximum(counts * n_rows - sizes * of_all[values], 0)
-        distances = np.add.reduceat(above, starts) / (of_group * n_rows)
-        greatest[there] = np.maximum(greatest[there], distances)
+        of_all = np.bincount(codes)[values] * np.repeat(sizes, distinct)
+        above = np.add.reduceat(np.maximum(counts * n_rows - of_all, 0), starts)
+        return groups[starts], distinct, above / (sizes * n_rows)
 
-    def candidates(self, column: str) -> NDArray[np.int64]:
+    def candidates(self, column: str, *, earlier: bool = False) -> NDArray[np.int64]:
         """Return how many values each person can have, if it has the same in all releases.
 
-        The values that all of a person's classes have. 0 where they have none in common, so that
-        the value did change, and for who is in no release with the column.
+        The values that all of a person's classes have: 0 where they have none in common, and for
+        who is in no release with the column. ``earlier`` leaves out the newest release.
         """
-        alive: NDArray[np.int64] | None = None
-        width = 1 + max(
-            (int(r.sensitive[column].max()) for r in self.releases if column in r.sensitive),
-            default=0,
-        )
-        begun = np.zeros(self.n_groups, dtype=np.bool_)
-        alive = np.empty(0, dtype=np.int64)
-        for release in self.releases:
-            if column not in release.sensitive:
-                continue
-            pairs = _distinct(release.classes * width + release.sensitive[column])
-            of_class, values = np.divmod(pairs, width)
-            n_classes = int(release.classes.max()) + 1
-            sizes = np.bincount(of_class, minlength=n_classes)
-            starts = np.cumsum(sizes) - sizes
-            for persons, classes in release.rounds():
-                class_of = np.full(self.n_groups, -1)
-                class_of[self.groups[persons]] = classes
-                theirs = class_of[alive // width]
-                wanted = theirs * width + alive % width
-                places = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
-                alive = alive[(theirs < 0) | (pairs[places] == wanted)]
-                new = np.flatnonzero((class_of >= 0) & ~begun)
-                begun[new] = True
-                n_new = sizes[class_of[new]]
-                at = np.repeat(starts[class_of[new]] - (np.cumsum(n_new) - n_new), n_new)
-                at += np.arange(len(at))
-                alive = np.concatenate([alive, np.repeat(new, n_new) * width + values[at]])
-        counts = np.append(np.bincount(alive // width, minlength=self.n_groups), 0)
-        return counts[self.groups]
+        return np.append(self._candidates[column][earlier], 0)[self.groups]
+
+    @cached_property
+    def _candidates(self) -> Mapping[str, Sequence[NDArray[np.int64]]]:
+        """How many candidates each group has by column, in all releases and in earlier ones."""
+        found = {}
+        for column in self.columns:
+            left = _Candidates(self.n_groups)
+            for release in self.releases:
+                if release is self.releases[-1]:
+                    earlier = np.maximum(left.lengths, 0)
+                if column in release.sensitive:
+                    left.keep(self.groups, release, release.sensitive[column])
+            found[column] = (np.maximum(left.lengths, 0), earlier)
+        return found
+
+
+class _Candidates:
+    """The values that all classes of each group have so far; a length of -1 says that none came."""
+
+    def __init__(self, n_groups: int) -> None:
+        self.starts = np.zeros(n_groups, dtype=np.int64)
+        self.lengths = np.full(n_groups, -1)
+        self.values = np.empty(0, dtype=np.int32)
+
+    def keep(
+        self, groups: NDArray[np.int64], release: CodedRelease, codes: NDArray[np.int64]
+    ) -> None:
+        """Keep the values that the classes of a release have too."""
+        from halfmask.kernels.attacks.candidates import keep_common  # noqa: PLC0415 # numba: late
+
+        width = int(codes.max()) + 1
+        of_class, values = np.divmod(_counted(release.classes * width + codes)[0], width)
+        sizes = np.bincount(of_class)
+        bounds = np.append(0, np.cumsum(sizes))
+        for persons, classes in release.rounds():
+            class_of = np.full(len(self.lengths), -1)
+            class_of[groups[persons]] = classes
+            new = np.flatnonzero((class_of >= 0) & (self.lengths < 0))
+            room = sizes[class_of[new]]
+            self.starts[new] = len(self.values) + np.cumsum(room) - room
+            if len(new):
+                self.values = np.append(self.values, np.empty(room.sum(), dtype=np.int32))
+            keep_common(
+                class_of, bounds, values.astype(np.int32), self.starts, self.lengths, self.values
+            )
 
 
 def join_classes(releases: Sequence[CodedRelease], n_persons: int) -> JointClasses:
@@ -250,23 +261,34 @@ def number_people(
     Digests are compared whole. Arrays have dtype ``V16``, or 16 columns of bytes.
     """
     halves = [np.ascontiguousarray(one).view(np.uint64).reshape(-1, 2) for one in digests]
-    whole = np.concatenate([*halves, np.empty((0, 2), dtype=np.uint64)])
-    order = np.lexsort((whole[:, 1], whole[:, 0]))
-    ordered = whole[order]
-    is_first = np.ones(len(order), dtype=np.bool_)
-    is_first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    high, low = np.concatenate([*halves, np.empty((0, 2), dtype=np.uint64)]).T.copy()
+    # Sorting beginnings with their places in the last bits is far faster than sorting places.
+    places = np.uint64((1 << max(0, len(high) - 1).bit_length()) - 1)
+    ordered = np.sort((high & ~places) | np.arange(len(high), dtype=np.uint64))
+    order = (ordered & places).astype(np.int64)
+    differs = _changes(high[order]) | _changes(low[order])
+    begins = _changes(ordered & ~places)
+    if (differs > begins).any():  # other digests with the same beginning
+        run = np.cumsum(begins)
+        rows = np.flatnonzero(np.isin(run, run[differs > begins]))
+        order[rows] = order[rows][np.lexsort((low[order[rows]], high[order[rows]]))]
+        differs = _changes(high[order]) | _changes(low[order])
+    people = np.cumsum(differs)
     numbers = np.empty(len(order), dtype=np.int64)
-    numbers[order] = np.cumsum(is_first) - 1
-    ends = np.cumsum([len(one) for one in halves])[:-1]
-    return np.split(numbers, ends) if digests else [], int(is_first.sum())
+    numbers[order] = people - 1
+    n_people = int(people[-1]) if len(people) else 0
+    return np.split(numbers, np.cumsum([len(one) for one in halves])[:-1]), n_people
 
 
-def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    return _counted(keys)[0]
+def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where a value isn't the one before it; at the first place too."""
+    changes = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=changes[1:])
+    return changes
 
 
 def _counted(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct keys in order, and how often each is there."""
     ordered = np.sort(keys)
-    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    starts = np.flatnonzero(_changes(ordered))
     return ordered[starts], np.diff(starts, append=len(ordered))

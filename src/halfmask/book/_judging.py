@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -62,34 +63,35 @@ class _Measure:
 
     name: str
     floor: float | None
-    of: Callable[[JointClasses], NDArray[Any]]
+    of: Callable[..., NDArray[Any]]
 
     def find_weak(self, before: JointClasses, after: JointClasses) -> NDArray[np.bool_]:
         """Return the groups below the floor that the release makes smaller or weaker."""
         if self.floor is None:
             return np.zeros(after.n_groups, dtype=np.bool_)
-        values = self.of(after)
-        parents = np.full(after.n_groups, -1)  # -1: of new people
         there = after.groups >= 0
-        parents[after.groups[there]] = before.groups[there]
-        is_smaller = after.members < np.append(before.members, len(there) + 1)[parents]
-        is_weaker = values < np.append(self.of(before), 0)[parents]
-        found: NDArray[np.bool_] = (is_smaller | is_weaker) & (values < self.floor)
-        return found
+        members = np.append(before.members, len(there) + 1)  # the last is of new people
+        hit = np.zeros(after.n_groups, dtype=np.bool_)
+        hit[after.groups[there]] = (after.members[after.groups] < members[before.groups])[there]
+        hit |= self.of(after) < self.of(after, earlier=True)
+        return hit & (self.of(after) < self.floor)
 
 
-def _measures(after: JointClasses, floor: Floor) -> list[_Measure]:
-    """Return what is judged: k, l of each sensitive column, and t where it has a limit."""
-    measures = [_Measure("k", floor.k, lambda joint: joint.sizes)]
+def _measures(after: JointClasses, floor: Floor) -> Iterator[_Measure]:
+    """Yield what is judged: k, l of each sensitive column, and t where it has a limit."""
+    yield _Measure("k", floor.k, lambda joint, *, earlier=False: joint.sizes)  # noqa: ARG005
     for column in after.columns:
-        measures.append(
-            _Measure(f"l of {column!r}", floor.l, lambda joint, c=column: joint.least_distinct(c))
-        )
+        yield _Measure(f"l of {column!r}", floor.l, partial(_l, column=column))
         if floor.t is not None:
-            measures.append(
-                _Measure(f"t of {column!r}", -floor.t, lambda joint, c=column: -joint.greatest_t(c))
-            )
-    return measures
+            yield _Measure(f"t of {column!r}", -floor.t, partial(_minus_t, column=column))
+
+
+def _l(joint: JointClasses, column: str, *, earlier: bool = False) -> NDArray[np.int64]:
+    return joint.least_distinct(column, earlier=earlier)
+
+
+def _minus_t(joint: JointClasses, column: str, *, earlier: bool = False) -> NDArray[np.float64]:
+    return -joint.greatest_t(column, earlier=earlier)
 
 
 def find_weak_groups(before: JointClasses, after: JointClasses, floor: Floor) -> NDArray[np.bool_]:
@@ -97,8 +99,11 @@ def find_weak_groups(before: JointClasses, after: JointClasses, floor: Floor) ->
 
     A group that was below it before isn't among them where the release leaves it as it was.
     """
-    weak = [measure.find_weak(before, after) for measure in _measures(after, floor)]
-    return np.logical_or.reduce(weak)
+    weak = np.zeros(after.n_groups, dtype=np.bool_)
+    if len(after.releases) > len(before.releases):
+        for measure in _measures(after, floor):
+            weak |= measure.find_weak(before, after)
+    return weak
 
 
 def judge_release(
@@ -116,11 +121,12 @@ def judge_release(
     releases keep alone. ``spent`` is the epsilon of the earlier releases, ``epsilon`` that of it.
     """
     findings = _Findings(before, after)
-    if findings.alone and len(after.releases) > len(before.releases):
+    exposed = dict.fromkeys(after.columns, 0)
+    if len(after.releases) > len(before.releases):
         has_floor = any(limit is not None for limit in (floor.k, floor.l, floor.t))
         for measure in _measures(after, floor):
             findings.compare(measure, has_floor=has_floor)
-    exposed = {column: findings.expose(column) for column in after.columns}
+        exposed = {column: findings.expose(column) for column in after.columns}
     findings.add_up(spent, epsilon, floor.epsilon)
     return JointVerdict(
         status="refused" if findings.refused else "weakens" if findings.weaker else "holds",
@@ -143,7 +149,7 @@ class _Findings:
         n_persons, n_earlier = len(after.groups), len(before.releases)
         own = join_classes(after.releases[n_earlier:], n_persons)
         self._before, self._after = before, after
-        self.alone = [joint for joint in (before, own) if joint.n_groups]
+        self._alone = [joint for joint in (own, before) if joint.n_groups]
         self.refused: list[str] = []
         self.weaker: list[str] = []
         self.held: list[str] = []
@@ -161,8 +167,8 @@ class _Findings:
             told = self._tell(measure, values[weak])
             self.refused.append(f"{told} for {people}; it must be {bound}.")
             return
-        alone = min(measure.of(joint).min() for joint in self.alone)
-        if not has_floor and (weaker := values < alone).any():
+        alone = 0 if has_floor else min(measure.of(joint).min() for joint in self._alone)
+        if (weaker := values < alone).any():
             people = self._concern(weaker[self._after.groups], "weaker")
             told = self._tell(measure, values)
             self.weaker.append(f"{told} for {people}; each alone keeps {alone:g}.")
@@ -175,8 +181,9 @@ class _Findings:
     def expose(self, column: str) -> int:
         """Find the people for whom one candidate is left, and how many are so by this release."""
         is_exposed = self._after.candidates(column) == 1
-        others = [joint.candidates(column) == 1 for joint in self.alone if column in joint.columns]
-        new = is_exposed & ~np.logical_or.reduce(others)
+        new = is_exposed & (self._after.candidates(column, earlier=True) != 1)
+        if column in self._alone[0].columns:
+            new &= self._alone[0].candidates(column) != 1
         if new.any():
             people = self._concern(new, "weaker")
             self.weaker.append(

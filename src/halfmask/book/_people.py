@@ -1,17 +1,17 @@
 """The rows of a release as keyed digests: enough to compare people and values, and no more.
 
 A digest is BLAKE2b with a key, which is a MAC as HMAC is. Without the book's key nobody can try out
-values; who has the key can.
+values; an attacker who has the key can.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import polars as pl
@@ -25,129 +25,97 @@ if TYPE_CHECKING:
     from halfmask.release.booking import LeavingRows
     from halfmask.vault import Secret
 
-_PERSON_BYTES: Final = 16
-_VALUE_BYTES: Final = 8
-_HIGH, _LOW, _CLASS = "high", "low", "class"
+_FIRST = ["high", "low", "class"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class BookedRows:
-    """The rows of a release in a book, in no order that means anything.
+    """The rows of a release in a book, sorted by class.
 
-    ``persons`` has two 64-bit numbers a row, a digest of 16 bytes: equal where the person is the
-    same in any release of the book. ``classes`` has the class of each row, or -1. ``sensitive`` has
-    by column the digests of its values, and the place of each row's value among them: digests are
-    equal where a value of that column is the same in any release.
+    ``persons`` has a digest of 16 bytes a row, as two columns of numbers: equal where the person is
+    the same in any release of the book. ``classes`` are -1 where the release has no classes.
+    ``sensitive`` has by column a digest of 8 bytes a row: equal where the value is the same in any
+    release. Whether persons are matched by columns, only `BookedRelease` says.
     """
 
     persons: NDArray[np.uint64]
     classes: NDArray[np.int64]
-    sensitive: Mapping[str, tuple[NDArray[np.uint64], NDArray[np.int64]]] = field(
-        default_factory=dict
-    )
+    sensitive: Mapping[str, NDArray[np.uint64]]
 
     @property
     def n_people(self) -> int:
         """How many persons there are."""
-        return pl.DataFrame(self.persons, schema=[_HIGH, _LOW]).n_unique()
+        return pl.DataFrame(self.persons, schema=["high", "low"]).n_unique()
 
     def to_bytes(self) -> bytes:
-        """Return them as an Arrow file, sorted by class: then classes take hardly any room."""
-        order = np.argsort(self.classes, kind="stable")
-        persons = np.ascontiguousarray(self.persons[order].T)
-        columns = {_HIGH: persons[0], _LOW: persons[1], _CLASS: self.classes[order]}
-        values = {}
-        for number, (name, (digests, codes)) in enumerate(self.sensitive.items()):
-            columns[f"codes {number}"] = codes[order].astype(np.uint32)
-            values[f"{number} {name}"] = digests
-        files = [pl.DataFrame(columns), *(pl.DataFrame({k: v}) for k, v in values.items())]
-        written = [_arrow(frame) for frame in files]
-        lengths = np.array([len(written), *map(len, written)], dtype="<u8")
-        return lengths.tobytes() + b"".join(written)
+        """Return them as a Parquet file; sorted classes take hardly any room."""
+        columns = [self.persons[:, 0], self.persons[:, 1], self.classes, *self.sensitive.values()]
+        names = [*_FIRST, *(f"value {name}" for name in self.sensitive)]
+        file = io.BytesIO()
+        frame = pl.DataFrame(dict(zip(names, columns, strict=True)))
+        frame.sort("class", maintain_order=True).write_parquet(file, compression="zstd")
+        return file.getvalue()
 
     @classmethod
-    def from_bytes(cls, raw: bytes) -> BookedRows:
+    def from_bytes(cls, raw: bytes) -> Self:
         """Return the rows that `to_bytes` wrote."""
-        (n_files,) = np.frombuffer(raw, "<u8", 1).tolist()
-        lengths = np.frombuffer(raw, "<u8", n_files, offset=8).tolist()
-        ends = accumulate(lengths, initial=8 * (n_files + 1))
-        rows, *values = (pl.read_ipc(io.BytesIO(raw[a:b])) for a, b in pairwise(ends))
+        found = pl.read_parquet(io.BytesIO(raw))
+        columns = {name: found[name].to_numpy() for name in found.columns}
         return cls(
-            persons=np.column_stack([rows[_HIGH].to_numpy(), rows[_LOW].to_numpy()]),
-            classes=rows[_CLASS].to_numpy(),
-            sensitive={
-                frame.columns[0].partition(" ")[2]: (
-                    frame.to_series().to_numpy(),
-                    rows[f"codes {number}"].cast(pl.Int64).to_numpy(),
-                )
-                for number, frame in enumerate(values)
-            },
+            persons=np.column_stack([columns.pop("high"), columns.pop("low")]),
+            classes=columns.pop("class"),
+            sensitive={name.removeprefix("value "): each for name, each in columns.items()},
         )
 
 
 def digest_rows(rows: LeavingRows, secret: Secret) -> BookedRows:
     """Return the rows of a release as digests under the keys of a book."""
     whose = rows.whose.select(sorted(rows.whose.columns))
-    if not rows.matched:
-        missing = sum(column.null_count() for column in whose)
-        if missing:
-            raise DataError(
-                f"The column of the person names nobody in {missing:,} rows.",
-                hint="Leave these rows out, or give each of them a person of its own.",
-            )
-    # Columns that stand for the person are compared only with the same columns.
-    names = "\0".join(whose.columns) if rows.matched else ""
-    key = secret.key("matched" if rows.matched else "persons", column=names)
-    persons = _digests(_texts(whose.get_columns()), key, _PERSON_BYTES)
-    sensitive = {}
-    for column in rows.sensitive:
-        values = _texts([column])
-        distinct = values.unique()
-        places = pl.Series(np.arange(len(distinct)))
-        sensitive[column.name] = (
-            _digests(distinct, secret.key("sensitive", column=column.name), _VALUE_BYTES),
-            values.replace_strict(distinct, places).to_numpy(),
+    missing = 0 if rows.matched else sum(column.null_count() for column in whose)
+    if missing:
+        raise DataError(
+            f"The column of the person names nobody in {missing:,} rows.",
+            hint="Leave these rows out, or give each of them a person of its own.",
         )
+    # Columns that stand for the person are compared only with the same columns.
+    key = secret.key("matched", column="\0".join(whose.columns))
+    if not rows.matched:
+        key = secret.key("persons")
     return BookedRows(
-        persons=persons.reshape(-1, 2),
+        persons=_digests(whose, key, 16).reshape(-1, 2),
         classes=np.asarray(rows.classes, dtype=np.int64),
-        sensitive=sensitive,
+        sensitive={
+            each.name: _digests(each.to_frame(), secret.key("values", column=each.name), 8)
+            for each in rows.sensitive
+        },
     )
 
 
-def _texts(columns: Sequence[pl.Series]) -> pl.Series:
-    """Return one text a row, different where a value is; a missing value has a text of its own."""
-    texts = [_text(column) for column in columns]
+def _digests(table: pl.DataFrame, key: bytes, n_bytes: int) -> NDArray[np.uint64]:
+    """Return a digest a row, equal where all cells are; a missing cell is one of its own."""
+    texts = [_text(column).rename(str(place)) for place, column in enumerate(table)]
     framed = [
-        pl.concat_str(pl.lit(text.str.len_bytes()), pl.lit(":"), pl.lit(text)).fill_null("-")
+        pl.concat_str(pl.col(text.name).str.len_bytes(), pl.lit(":"), text.name).fill_null("-")
         for text in texts
     ]
-    return pl.select(pl.concat_str(framed)).to_series()
-
-
-def _text(values: pl.Series) -> pl.Series:
-    """Return values as a hierarchy spells them, however precise their column's type is."""
-    text = leaf_text(values)
-    if values.dtype.is_decimal() and values.dtype.scale:  # type: ignore[attr-defined]
-        return text.str.strip_chars_end("0").str.strip_chars_end(".")
-    if values.dtype == pl.Datetime:
-        seconds = text.str.replace(r"(\.\d*?)0+$", "${1}").str.strip_chars_end(".")
-        return seconds.str.replace(" 00:00:00$", "")
-    return text
-
-
-def _digests(texts: pl.Series, key: bytes, n_bytes: int) -> NDArray[np.uint64]:
+    rows = pl.DataFrame(texts).select(pl.concat_str(framed)).to_series()
     keyed = blake2b(key=key, digest_size=n_bytes)
 
+    @lru_cache(maxsize=1 << 16)  # most sensitive columns have few values
     def digest(text: str) -> bytes:
         made = keyed.copy()
         made.update(text.encode())
         return made.digest()
 
-    return np.frombuffer(b"".join(map(digest, texts.to_list())), dtype="<u8")
+    return np.frombuffer(b"".join(map(digest, rows.to_list())), dtype="<u8")
 
 
-def _arrow(frame: pl.DataFrame) -> bytes:
-    file = io.BytesIO()
-    frame.write_ipc(file, compression="zstd")
-    return file.getvalue()
+def _text(values: pl.Series) -> pl.Series:
+    """Return values as hierarchies spell them, however precise the type of their column is."""
+    text = leaf_text(values)
+    if values.dtype.is_decimal() and "." in str(text.drop_nulls().first()):
+        return text.str.strip_chars_end("0").str.strip_chars_end(".")
+    if values.dtype == pl.Datetime:
+        seconds = text.str.replace(r"(\.\d*?)0+$", "${1}").str.strip_chars_end(".")
+        return seconds.str.replace(" 00:00:00$", "")
+    return text

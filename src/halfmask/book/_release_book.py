@@ -9,23 +9,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self
 
 from halfmask._errors import ParameterError, VaultError
-from halfmask.book._book_file import BookFile
+from halfmask.book._book_file import BookFile, Part
 from halfmask.book._booked_release import BookedRelease, releases_of
 from halfmask.book._people import BookedRows, digest_rows
 from halfmask.claims import MANIFEST_NAME
 from halfmask.data.io.formats import is_object_address
+from halfmask.release.booking import Leaving
 from halfmask.vault import Vault
 
 if TYPE_CHECKING:
     from halfmask.book.section import BookSection
     from halfmask.claims import Manifest
-    from halfmask.release.booking import Booking, Leaving, LeavingRows
-
-#: What became of a folder that left: not known where it is in an object store.
-FolderState: TypeAlias = Literal["unchanged", "altered", "missing", "not known"]
+    from halfmask.release.booking import Booking, LeavingRows
 
 _PEOPLE, _PLAN, _FILE = "people", "plan", "file:"
 
@@ -43,24 +41,12 @@ class ReleaseBook:
     Notes
     -----
     **Guarantees.** Entries are only added, and each is on the disk before its release gets its
-    name. An entry that was altered, moved or deleted is an error, also if it was the newest.
-    Processes that book at the same time take turns. Persons and values are kept as keyed digests.
-    Without the lock of the vault nobody learns who is in a release.
+    name. An entry that was altered, moved or deleted is an error, the newest too. Processes that
+    book at the same time take turns. Without the lock of the vault nobody learns who is in a
+    release: persons and values are kept as keyed digests, sealed under a key of each release.
 
-    **Edge cases.** Receivers, columns, claims and sentences aren't sealed: the file has the mode
+    **Edge cases.** Receivers, columns, claims and verdicts aren't sealed: the file has the mode
     0600. Putting back an earlier copy of the whole vault isn't noticed.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from halfmask.vault import KeyFile, Vault
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> where = pathlib.Path(folder.name)
-    >>> vault = Vault.create(where / "vault", lock=KeyFile.create(where / "key"))
-    >>> book = ReleaseBook.create(vault, dataset="patients")
-    >>> book.releases()
-    ()
-    >>> folder.cleanup()
     """
 
     __slots__ = ("_file",)
@@ -78,7 +64,7 @@ class ReleaseBook:
         Parameters
         ----------
         vault
-            The vault, which has the keys of the book.
+            The vault, which gets the keys of the book.
         dataset
             The name of the data set: up to 64 letters, digits and ``_.-``.
 
@@ -87,7 +73,7 @@ class ReleaseBook:
         VaultError
             If the data set has a book already.
         """
-        file = BookFile(_checked(vault), dataset)
+        file = _file_of(vault, dataset)
         file.create()
         return cls(file)
 
@@ -97,10 +83,8 @@ class ReleaseBook:
 
         Parameters
         ----------
-        vault
-            The vault in which it was made.
-        dataset
-            The name of the data set.
+        vault, dataset
+            The vault in which it was made, and the name of the data set.
 
         Raises
         ------
@@ -111,7 +95,7 @@ class ReleaseBook:
         IntegrityError
             If an entry was altered or deleted.
         """
-        file = BookFile(_checked(vault), dataset)
+        file = _file_of(vault, dataset)
         file.entries()
         return cls(file)
 
@@ -137,22 +121,16 @@ class ReleaseBook:
         ParameterError
             If the book doesn't have it.
         """
-        known = {each.number: each for each in self.releases()}
-        left = [each.number for each in known.values() if each.state == "left"]
-        text = str(release)
+        known, text = self.releases(), str(release)
+        left = {each.number: each.manifest_sha256 for each in known if each.state == "left"}
         if text == "last" and left:
-            return left[-1]
-        if text.isascii() and text.isdecimal() and int(text) in known:
+            return max(left)
+        if text in {str(each.number) for each in known}:
             return int(text)
         found = _hash_of(Path(text) / MANIFEST_NAME)
-        for number in reversed(left):
-            if found is not None and known[number].manifest_sha256 == found:
-                return number
-        raise ParameterError(
-            "The book doesn't have that release.",
-            hint="Give a number, 'last', or its folder. [[releases()|halfmask book list]] shows "
-            "what it has.",
-        )
+        if found not in left.values():
+            raise _unknown()
+        return max(number for number, sha256 in left.items() if sha256 == found)
 
     def people_of(self, number: int) -> BookedRows | None:
         """Return the rows of a release as digests, or ``None`` if nobody's rows left.
@@ -160,46 +138,30 @@ class ReleaseBook:
         Parameters
         ----------
         number
-            The number of the release.
-
-        Raises
-        ------
-        VaultError
-            If the release was forgotten.
+            The number of the release; one that was forgotten is an error.
         """
-        raw = self._part(number, _PEOPLE)
+        raw = self._parts(number, _PEOPLE).get("")
         return None if raw is None else BookedRows.from_bytes(raw)
 
     def plan_of(self, number: int) -> bytes | None:
-        """Return the plan of a release, or ``None`` if it has none that can be reused.
+        """Return the plan of a release, or ``None`` if the book has none of it.
 
         Parameters
         ----------
         number
-            The number of the release.
-
-        Raises
-        ------
-        VaultError
-            If the release was forgotten.
+            The number of the release; one that was forgotten is an error.
         """
-        return self._part(number, _PLAN)
+        return self._parts(number, _PLAN).get("")
 
     def files_of(self, number: int) -> dict[str, bytes]:
-        """Return the files that the book keeps of tables, with the manifest, by their names.
+        """Return the files that the book keeps of tables, ``manifest.json`` among them.
 
         Parameters
         ----------
         number
-            The number of the release.
-
-        Raises
-        ------
-        VaultError
-            If the release was forgotten.
+            The number of the release; one that was forgotten is an error.
         """
-        names = [name for name in self._kept(number).kept if name.startswith(_FILE)]
-        return {name.removeprefix(_FILE): self._file.part(number, name) for name in names}
+        return self._parts(number, _FILE)
 
     def digest_rows(self, rows: LeavingRows) -> BookedRows:
         """Return rows as digests under the keys of this book.
@@ -207,17 +169,12 @@ class ReleaseBook:
         Parameters
         ----------
         rows
-            The rows that are to leave.
-
-        Raises
-        ------
-        DataError
-            If a row names no person.
+            The rows that are to leave. Each names a person, or is matched by columns.
         """
         return digest_rows(rows, self._file.secret())
 
     def booking(self, section: BookSection) -> Booking:
-        """Return how a release is booked that a policy's section names.
+        """Return how the release of a policy is booked.
 
         Parameters
         ----------
@@ -237,69 +194,57 @@ class ReleaseBook:
         ----------
         number
             The number of the release; by default all of them.
-
-        Raises
-        ------
-        ParameterError
-            If the book doesn't have it.
         """
         with self.writing() as pen:
-            known = {each.number: each for each in pen.releases}
-            if number is not None:
-                _check_number(number, known)
-            numbers = [
-                each.number
-                for each in known.values()
-                if not each.forgotten and number in {None, each.number}
-            ]
-            if numbers:
-                entry = {"entry": "forgotten", "time": _now(), "numbers": numbers}
-                self._file.append(entry, drop=numbers)
+            if number is not None and number not in {each.number for each in pen.releases}:
+                raise _unknown()
+            known = [it.number for it in pen.releases if not it.forgotten]
+            if chosen := [it for it in known if number in {None, it}]:
+                pen.drop(chosen, forgotten=True)
 
-    def check_folders(self) -> dict[int, FolderState]:
-        """Return what became of the folders of releases that left, by number.
+    def check_folders(self) -> dict[int, str]:
+        """Return the releases whose folder isn't what left, by number.
 
-        A folder is ``"unchanged"``, ``"altered"`` if its manifest or a data file isn't what left,
-        ``"missing"`` if it isn't there, and ``"not known"`` in an object store.
+        Their folder is ``"altered"`` if its manifest or a data file is another, ``"missing"`` if it
+        isn't there. Object stores aren't looked at.
         """
-        return {each.number: _state_of(each) for each in self.releases() if each.state == "left"}
+        left = [each for each in self.releases() if each.state == "left" and "://" not in each.out]
+        found = {}
+        for each in left:
+            folder, hashes = Path(each.out), {MANIFEST_NAME: each.manifest_sha256, **each.files}
+            if any(_hash_of(folder / name) != sha256 for name, sha256 in hashes.items()):
+                found[each.number] = "altered" if folder.is_dir() else "missing"
+        return found
 
     @contextmanager
     def writing(self) -> Iterator[Pen]:
         """Yield the pen; nobody else writes until the context ends.
 
-        Notes
-        -----
-        What a dead process left pending is settled first: it left if its folder is there with its
-        manifest. When the context ends, what the pen left pending is ``left`` if all went well.
-        If an exception ends it, its folder decides, as for a dead process.
+        What a dead process left pending is settled first: it left if its folder is there. When the
+        context ends well, what the pen wrote has left; after an exception its folder decides.
         """
         with self._file.locked():
             pen = Pen(file=self._file, entries=self._file.entries())
-            pen.settle(ended_well=False)
+            pen.settle()
             try:
                 yield pen
             except BaseException:
-                pen.settle(ended_well=False)
+                pen.settle()
                 raise
             pen.settle(ended_well=True)
 
-    def _kept(self, number: int) -> BookedRelease:
-        known = {each.number: each for each in self.releases()}
-        _check_number(number, known)
-        found = known[number]
+    def _parts(self, number: int, prefix: str) -> dict[str, bytes]:
+        """Return parts of a release whose names have a prefix, by the rest of their names."""
+        found = releases_of(self._file.entries()).get(number)
+        if found is None:
+            raise _unknown()
         if found.forgotten:
             raise VaultError(
-                f"Release {number} was forgotten: the keys of what the book had of it are gone.",
+                f"Release {number} was forgotten: the key of what the book had of it is gone.",
                 hint="Name a release that wasn't forgotten.",
             )
-        return found
-
-    def _part(self, number: int, name: str) -> bytes | None:
-        found = self._kept(number)
-        if name not in found.kept or found.state == "void":
-            return None
-        return self._file.part(number, name)
+        names = [name for name in found.kept if name.startswith(prefix) and found.state != "void"]
+        return {name.removeprefix(prefix): self._file.part(number, name) for name in names}
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -307,7 +252,7 @@ class Pen:
     """Writes releases into a book: ``with book.writing() as pen``."""
 
     file: BookFile
-    entries: list[Mapping[str, Any]]
+    entries: list[Any]
 
     @property
     def releases(self) -> tuple[BookedRelease, ...]:
@@ -323,7 +268,7 @@ class Pen:
         receiver: str,
         leaving: Leaving | None = None,
         rows: BookedRows | None = None,
-        sentences: Sequence[str] = (),
+        verdict: Sequence[str] = (),
         accepted_by: str | None = None,
         reason: str | None = None,
     ) -> int:
@@ -332,94 +277,91 @@ class Pen:
         ``folder`` has its files now, ``out`` is where it is going to be. ``rows`` are those of
         ``leaving`` as digests, if they were made before.
         """
+        number = 1 + len(self.releases)
         parts: dict[str, bytes] = {}
-        facts: dict[str, Any] = {}
-        if leaving is not None and leaving.rows is not None:
-            given = leaving.rows
-            rows = rows or digest_rows(given, self.file.secret())
+        facts: dict[str, object] = {}
+        given = leaving or Leaving()
+        if given.rows is not None:
+            rows = rows or digest_rows(given.rows, self.file.secret())
             parts[_PEOPLE] = rows.to_bytes()
-            facts = {
-                "rows": len(rows.persons),
-                "people": rows.n_people,
-                "whose": given.whose.columns,
-                "matched": given.matched,
-                "sensitive": list(rows.sensitive),
-                "has_classes": bool((rows.classes >= 0).any()),
-                "drawn": dict(given.drawn),
-            }
-        if leaving is not None and leaving.plan is not None:
-            parts[_PLAN] = leaving.plan
-        if leaving is not None and leaving.keeps_files:
-            for name in (MANIFEST_NAME, *(each.name for each in manifest.files)):
-                parts[f"{_FILE}{name}"] = (folder / name).read_bytes()
-        number = 1 + max((each.number for each in self.releases), default=0)
-        entry = {
-            "entry": "pending",
+            facts = {"people": rows.n_people, "whose": given.rows.whose.columns}
+            facts |= {"matched": given.rows.matched, "drawn": dict(given.rows.drawn)}
+        if given.plan is not None:
+            parts[_PLAN] = given.plan
+        if given.keeps_files:
+            names = [MANIFEST_NAME, *(each.name for each in manifest.files)]
+            parts |= {f"{_FILE}{name}": (folder / name).read_bytes() for name in names}
+        release = {
             "number": number,
             "time": self._read_clock(),
             "receiver": receiver,
             "kind": manifest.kind,
-            "manifest_sha256": _hash_of(folder / MANIFEST_NAME),
-            "policy_sha256": manifest.policy_sha256,
             "claims": [each.to_dict() for each in manifest.claims],
             "files": {each.name: each.sha256 for each in manifest.files},
+            "manifest_sha256": _hash_of(folder / MANIFEST_NAME),
+            "policy_sha256": manifest.policy_sha256,
             **facts,
             "kept": list(parts),
-            "sentences": list(sentences),
+            "verdict": list(verdict),
             "accepted_by": accepted_by,
             "reason": reason,
             "out": _written(out),
         }
-        self._append(entry, parts=parts)
+        self._append({"release": release}, parts={(number, k): raw for k, raw in parts.items()})
         return number
 
-    def settle(self, *, ended_well: bool) -> None:
-        """Write what became of pending releases: ``left``, or ``void`` if it isn't there."""
+    def settle(self, *, ended_well: bool = False) -> None:
+        """Write what became of pending releases: ``left`` if the folder is there, else ``void``."""
         for each in self.releases:
             if each.state == "pending" and (ended_well or _has_left(each)):
-                self._append({"entry": "left", "number": each.number})
+                self._append({"numbers": [each.number], "becomes": {"state": "left"}})
             elif each.state == "pending":
-                self._append({"entry": "void", "number": each.number}, drop=[each.number])
+                self.drop([each.number], state="void")
+        # A process may have died before it destroyed them.
         gone = [each.number for each in self.releases if each.forgotten or each.state == "void"]
-        self.file.destroy_keys(gone)  # a process may have died before it did
+        self.file.destroy_keys(gone)
+
+    def drop(self, numbers: Sequence[int], **becomes: object) -> None:
+        """Destroy the parts of releases, and write why."""
+        self._append({"numbers": numbers, "becomes": becomes, "time": _now()}, drop=numbers)
 
     def _append(
         self,
-        entry: Mapping[str, Any],
+        entry: Mapping[str, object],
         *,
-        parts: Mapping[str, bytes] | None = None,
+        parts: Mapping[Part, bytes] | None = None,
         drop: Sequence[int] = (),
     ) -> None:
-        self.file.append(entry, parts=parts, drop=drop)
+        self.file.append(entry, parts=parts or {}, drop=drop)
         self.entries.append(entry)
 
     def _read_clock(self) -> str:
-        """Return the time; warn if it is before that of an earlier entry."""
+        """Return the time; warn if it is before that of an earlier release."""
         now = _now()
         if any(now < each.time for each in self.releases):
             warnings.warn(
-                "The clock was set back: the book has a later time already. Releases are ordered "
-                "by their numbers.",
+                "The clock was set back: the book has later releases already. Their order is that "
+                "of their numbers.",
                 stacklevel=2,
             )
         return now
 
 
-def _checked(vault: object) -> Vault:
+def _file_of(vault: object, dataset: str) -> BookFile:
     if isinstance(vault, Vault):
-        return vault
+        return BookFile(vault, dataset)
     raise ParameterError(
         f"The 'vault' parameter of ReleaseBook must be a Vault. Got {type(vault).__name__}.",
         hint="Vault.open opens one.",
     )
 
 
-def _check_number(number: object, known: Mapping[int, BookedRelease]) -> None:
-    if type(number) is not int or number not in known:
-        raise ParameterError(
-            "The book has no release of that number.",
-            hint="[[releases()|halfmask book list]] shows what it has.",
-        )
+def _unknown() -> ParameterError:
+    return ParameterError(
+        "The book doesn't have that release.",
+        hint="Give a number, 'last', or its folder. [[releases()|halfmask book list]] shows what "
+        "it has.",
+    )
 
 
 def _now() -> str:
@@ -440,17 +382,6 @@ def _has_left(release: BookedRelease) -> bool:
     if "://" in release.out or not out.parent.is_dir():
         return True
     return _hash_of(out / MANIFEST_NAME) == release.manifest_sha256
-
-
-def _state_of(release: BookedRelease) -> FolderState:
-    if "://" in release.out:
-        return "not known"
-    folder = Path(release.out)
-    hashes = {MANIFEST_NAME: release.manifest_sha256, **release.files}
-    found = {name: _hash_of(folder / name) for name in hashes}
-    if not folder.is_dir():
-        return "missing"
-    return "unchanged" if found == hashes else "altered"
 
 
 def _hash_of(path: Path) -> str | None:

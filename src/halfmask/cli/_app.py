@@ -16,6 +16,7 @@ from halfmask import __version__
 from halfmask._errors import ColumnWarning
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._assess import assess
+from halfmask.cli._book import book
 from halfmask.cli._budget import budget
 from halfmask.cli._console import (
     console,
@@ -90,6 +91,7 @@ for command in COMMANDS:
     app.command()(command)
 app.command(name="hash")(hash_)
 app.add_typer(assess)
+app.add_typer(book)
 app.add_typer(budget)
 app.add_typer(encode)
 app.add_typer(events)

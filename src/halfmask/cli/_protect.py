@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ParameterError, PolicyError, ReleaseError
 from halfmask.cli import _rooms as rooms
+from halfmask.cli._book import BookOptions  # typer reads the type
 from halfmask.cli._budget import ReleaseLedger
 from halfmask.cli._console import console
 from halfmask.cli._failures import UsageError
@@ -90,6 +91,7 @@ def protect(
     chosen: ChosenColumns,
     overwrite: bool = flag("--overwrite: Replace an earlier release in OUT."),
     given: ReleaseInputs,
+    booked: BookOptions,
     report: str | None = option(
         "--report DIR: For a database: the folder to create for its manifest and report. By "
         "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA."
@@ -121,7 +123,7 @@ def protect(
         check_database_options(policy, folder or out, unused)
         key, vault = key_in(given.key_file), given.pseudonyms.open(policy or "")
         urls = table, policy or "", folder or out or ""
-        return copy_database(*urls, report, key, vault, saying, overwrite=overwrite)
+        return copy_database(*urls, report, key, vault, booked, saying, overwrite=overwrite)
     if report is not None:
         raise UsageError("--report is for databases.", hint="The report is in OUT.")
     out = _out_of(out, folder)
@@ -132,6 +134,7 @@ def protect(
     )
     if isinstance(wanted, rooms.microdata.Policy) and wanted.is_masks_alone:
         _check_masks_alone(given, budget)
+    booking = booked.open(wanted, opened["vault"])
     make_release(
         table,
         wanted,
@@ -144,7 +147,7 @@ def protect(
         show=show,
         kept=kept,
         more=more,
-        **opened,
+        **opened | ({} if booking is None else {"book": booking}),
     )
     return 0
 

@@ -10,6 +10,7 @@ from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
 
 if TYPE_CHECKING:
+    from halfmask.cli._book import BookOptions
     from halfmask.cli._options import SayingOptions
     from halfmask.cli._policy_file import PolicyFile
     from halfmask.cli._tables import HeaderOptions
@@ -37,8 +38,8 @@ def check_database_options(
         )
     if any(unused):
         raise UsageError(
-            "TABLE is a whole database: its options are --key-file, --vault, --report, "
-            "--overwrite, --json.",
+            "TABLE is a whole database: its options are --key-file, --vault, --book, "
+            "--report, --overwrite, --json.",
             hint="Write rules for columns into POLICY; or name one table, as in ?table=NAME.",
         )
 
@@ -50,22 +51,26 @@ def copy_database(
     report: str | None,
     key: bytes | None,
     vault: rooms.vault.Vault | None,
+    booked: BookOptions,
     saying: SayingOptions,
     *,
     overwrite: bool,
 ) -> int:
     """Copy a database through masks, and say what was counted."""
     folder = report or f"{rooms.data.io.database_url.DatabaseUrl.parse(target).name}.report"
+    wanted = rooms.databases.DatabasePolicy.load(policy)
+    booking = booked.open(wanted, vault)
     with saying.stages() as stages:
         release = rooms.microdata.protect_to(
             source,
-            rooms.databases.DatabasePolicy.load(policy),
+            wanted,
             target,
             report=folder,
             key=key,
             vault=vault,
             overwrite=overwrite,
             progress=stages,
+            **({} if booking is None else {"book": booking}),
         )
     copied: rooms.databases.MaskedDatabase = release.facts
     return saying.say({"report": folder, **_as_dict(copied)}, lambda: _show(copied, folder))

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import halfmask.verifier.events
     import halfmask.verifier.tables.part
     from halfmask import assess as assess
+    from halfmask import book as book
     from halfmask import claims as claims
     from halfmask import crosstabs as crosstabs
     from halfmask import data as data

@@ -401,6 +401,7 @@ def _as_dict(release: Release[Any], view: _View, out: str) -> dict[str, object]:
         "rows": dict(release.rows),
         **levels,
         "verification": verification.to_dict(),
+        **({"checked": list(release.checked)} if release.booking is not None else {}),
         **numbers,
         **({} if view.warnings is None else {"warnings": [*view.warnings(release)]}),
         "weaknesses": list(manifest.weaknesses),
@@ -427,6 +428,10 @@ def _show(release: Release[Any], view: _View, out: str, screen: Console, *, verb
         screen.print(f"Owner    {printable(page)}, which isn't part of it", soft_wrap=True)
     screen.print("\nClaims, verified on disk", style="bold")
     view.claims(verification.claims, screen)
+    if release.checked:
+        screen.print("\nChecked against earlier releases", style="bold")
+        for sentence in release.checked:
+            screen.print(f"- {printable(sentence)}", soft_wrap=True)
     if view.measured is not None:
         view.measured(release, screen, verbose=verbose)
     weaknesses = dict.fromkeys((*manifest.weaknesses, *verification.weaknesses))

@@ -32,8 +32,8 @@ class PseudonymVault:
 
     vault: str | None = option(
         '--vault VAULT: The vault with the key of pseudonyms, for masks with scope = "vault", or '
-        "of record keys, for tables with cell keys. Its releases have the same pseudonyms and "
-        "counts; halfmask reverse turns pseudonyms back."
+        "of record keys, for tables with cell keys, or with a book of releases. Its releases have "
+        "the same pseudonyms and counts; halfmask reverse turns pseudonyms back."
     )
     vault_key_file: str | None = option(
         "--vault-key-file FILE: Use this key file as the vault's lock."
@@ -316,7 +316,7 @@ def destroy(
     """
     opened = _opened(where, lock, verbose=saying.verbose)
     if not yes:
-        _ask("Destroy the whole vault?" if name is None else "Destroy what has that name?")
+        confirm("Destroy the whole vault?" if name is None else "Destroy what has that name?")
     opened.destroy(name)
     outcome = "was destroyed" if name is None else "no longer holds what had that name"
     return _answer(opened, outcome, saying)
@@ -337,7 +337,8 @@ def _read_parts(paths: Sequence[str]) -> list[bytes]:
     ]
 
 
-def _ask(question: str) -> None:
+def confirm(question: str) -> None:
+    """Ask at the terminal whether something is meant; end the command if it isn't."""
     if not sys.stdin.isatty():
         raise UsageError("Nobody is there to be asked whether it is meant.", hint="Give --yes.")
     if not typer.confirm(question, err=True):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from halfmask._errors import GuaranteeNotMetError
 from halfmask._random import derived_key
 from halfmask.anonymize import CellCounts
 from halfmask.engines import fold_table, map_table
@@ -120,7 +121,9 @@ def _sample(number: int, batch: pl.DataFrame, share: float) -> pl.DataFrame:
 class ProtectionFit:
     """The plan and what was counted on the way."""
 
+    protection: Protection
     plan: Plan
+    fitted: Fitted
     cells: np.ndarray[tuple[int], np.dtype[np.int32]] | None
     counts: CellCounts
     raw: Classes
@@ -130,10 +133,25 @@ class ProtectionFit:
 
 
 def fit_classes(
-    source: Source, protection: Protection, summary: Summary, engine: Engine, progress: Progress
+    source: Source,
+    protection: Protection,
+    summary: Summary,
+    engine: Engine,
+    progress: Progress,
+    *,
+    waiting: NDArray[np.bool_] | None = None,
 ) -> ProtectionFit:
-    """Grow the cells; where the summary is a sample, count all rows in them."""
+    """Grow the cells; where the summary is a sample, count all rows in them.
+
+    Rows that are ``waiting`` for a later release are in no cell.
+    """
     progress("growing classes")
+    if waiting is not None and not summary.complete:
+        raise GuaranteeNotMetError(
+            f"{int(waiting.sum()):,} rows would have to wait, and cells of so many rows are found "
+            "on a sample.",
+            hint="Set leave_out to 0, or release the table in parts.",
+        )
     fitted = protection.fit(summary)
     codes, n_codes = fitted.codes, [coding.n_codes for coding in fitted.codings]
     raw = raw_classes(*_codes_of_values(fitted, summary), fitted.persons)
@@ -143,12 +161,18 @@ def fit_classes(
     raw_released, counts = None, None
     if not summary.complete:
         counts = count_in_cells(source, protection, fitted, engine=engine, progress=progress)
-    plan, fitted, counts = protection.plan_counted(fitted, counts)
+    if waiting is not None:
+        fitted = fitted.without(waiting)
+    if waiting is not None and protection.method.judges_release:
+        plan, fitted, counts = protection.plan_apart(fitted)
+    else:
+        plan, fitted, counts = protection.plan_counted(fitted, counts)
     if summary.complete:
-        kept = fitted.cell_of_row >= 0
-        raw_released = raw_classes([column[kept] for column in codes], n_codes).sizes
+        raw_released = _raw_released(fitted)
     return ProtectionFit(
+        protection=protection,
         plan=plan,
+        fitted=fitted,
         cells=fitted.cell_of_row if summary.complete else None,
         counts=counts,
         raw=raw,
@@ -156,6 +180,25 @@ def fit_classes(
         raw_counts=raw_counts,
         persons=fitted.persons,
     )
+
+
+def fit_without(fit: ProtectionFit, waiting: NDArray[np.bool_]) -> ProtectionFit:
+    """Return the fit without some rows, in the same cells."""
+    plan, fitted, counts = fit.protection.plan_apart(fit.fitted.without(waiting))
+    return replace(
+        fit,
+        plan=plan,
+        fitted=fitted,
+        cells=fitted.cell_of_row,
+        counts=counts,
+        raw_released=_raw_released(fitted),
+    )
+
+
+def _raw_released(fitted: Fitted) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    kept = fitted.cell_of_row >= 0
+    n_codes = [coding.n_codes for coding in fitted.codings]
+    return raw_classes([column[kept] for column in fitted.codes], n_codes).sizes
 
 
 def _codes_of_values(

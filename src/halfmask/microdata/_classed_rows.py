@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from halfmask.engines import Engine
     from halfmask.engines.engine import Part
     from halfmask.guarantees import Guarantee
+    from halfmask.masks import MaskedTable
     from halfmask.microdata._policy import Policy
 
 #: The column of a placed row's cell; no column of a table may have such a name.
@@ -51,12 +52,13 @@ class ClassedRows:
     Notes
     -----
     ``cells`` is ``None`` for a sampled table: then the plan finds the cells of each batch again.
-    ``people`` and ``trees`` are of the population, where one is given.
+    ``people`` and ``trees`` are of the population, where one is given. ``table`` has the rows
+    before masks too, and ``n_waiting`` of those that aren't released wait for a later release.
     """
 
     policy: Policy
     schema: Schema
-    source: Source
+    table: MaskedTable
     plan: Plan
     guarantees: tuple[Guarantee, ...]
     cells: NDArray[np.int32] | None
@@ -68,9 +70,15 @@ class ClassedRows:
     persons: PersonCodes | None = None
     people: pl.DataFrame | None = None
     trees: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    n_waiting: int = 0
 
     def __repr__(self) -> str:
         return f"ClassedRows({self.n_out} of {self.n_in} rows)"
+
+    @property
+    def source(self) -> Source:
+        """The table behind its masks."""
+        return self.table.masked
 
     @property
     def columns(self) -> list[str]:
@@ -182,8 +190,9 @@ class ClassedRows:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many rows were read, released and suppressed."""
-        return {"in": self.n_in, "out": self.n_out, "suppressed": self.n_in - self.n_out}
+        """How many rows were read, released and suppressed, and how many of these wait."""
+        counts = {"in": self.n_in, "out": self.n_out, "suppressed": self.n_in - self.n_out}
+        return counts | ({"waiting": self.n_waiting} if self.n_waiting else {})
 
     def frame(self, number: int = 0) -> pl.DataFrame:
         """Return all protected rows in the keyed order."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 import warnings
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from halfmask._errors import ColumnWarning, PolicyError
 from halfmask._foreign import need
 from halfmask._random import key_or_fresh
 from halfmask.anonymize import MAX_ROWS, Protection, Summary
+from halfmask.anonymize.reusing import open_plan
 from halfmask.claims.manifest import MICRODATA
 from halfmask.data import frame_given, open_table
 from halfmask.data.io.formats import is_object_address
@@ -32,6 +35,7 @@ from halfmask.microdata._class_measures import cell_extents, class_measures, lab
 from halfmask.microdata._classed_rows import ClassedRows
 from halfmask.microdata._detail_kept import detail_kept
 from halfmask.microdata._learning import LEARNING_ROWS, learn
+from halfmask.microdata._leaving_rows import fit_leaving, leaving, read_rows
 from halfmask.microdata._person_file import PersonFile, check_person_file
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
@@ -81,16 +85,21 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
     schema = schema_on(policy, source)
     _warn_of_repeated(policy, source)
     people = population_of(inputs.population, policy, schema, source)
-    protection = protection_of(policy, schema, people)
+    protection = _reusing(protection_of(policy, schema, people), inputs)
     summary, sample, searched = _summarize_and_sample(source, policy, protection, key, inputs)
-    fit = fit_classes(source, protection, summary, engine, inputs.progress)
+    fit_rows = partial(fit_classes, source, protection, summary, engine, inputs.progress)
+    if inputs.book is None or not inputs.book.section.leave_out:
+        fit, n_waiting = fit_rows(), 0
+    else:
+        rows = read_rows(policy, behind, schema, protection.guarantees, inputs.book.section)
+        fit, n_waiting = fit_leaving(inputs.book, rows, fit_rows)
     released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
     placed = protection.placed_people(fit.plan)
     released = with_people(released, class_of_cell, placed, fit.counts)
     classed_rows = ClassedRows(
         policy=policy,
         schema=schema,
-        source=source,
+        table=behind,
         plan=fit.plan,
         guarantees=released_guarantees(fit.plan.guarantees, released),
         cells=fit.cells,
@@ -102,6 +111,7 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
         persons=fit.persons,
         people=None if placed is None or people is None else people.people,
         trees={} if placed is None else placed.trees,
+        n_waiting=n_waiting,
     )
     inputs.progress("measuring risk and utility")
     columns = released_columns_risk(classed_rows, released, class_of_cell, sample=searched)
@@ -132,6 +142,12 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
         source=classed_rows,
         original=frame_given(table),
     )
+
+
+def _reusing(protection: Protection, inputs: Inputs) -> Protection:
+    """Take the classes of the earlier release that the book names, if it names one."""
+    sealed = None if inputs.book is None else inputs.book.reused()
+    return protection if sealed is None else replace(protection, reused=open_plan(sealed))
 
 
 def _summarize_and_sample(
@@ -344,6 +360,7 @@ KIND = ReleaseKind(
     details=details,
     page=page,
     shown=shown,
+    leaving=leaving,
     about="guarantees of classes",
     refuses={"ledger": "They cost no budget: leave it out."},
     software=("python", "polars"),

@@ -38,6 +38,12 @@ def check_policy(policy: PolicySections) -> None:
         _check_person(policy.person, policy)
     if policy.book is not None and policy.kind in {MASKED, MICRODATA}:
         whose_columns(policy, policy.book)
+        is_judged = any(each.role == "sensitive" for each in policy.columns.values())
+        if not is_judged and not (policy.book.min_l is None and policy.book.max_t is None):
+            raise PolicyError(
+                "[book] has min_l or max_t, and no column is sensitive.",
+                hint="They are about sensitive columns: leave them out, or give a column the role.",
+            )
 
 
 def _check_sections(policy: PolicySections) -> None:

@@ -218,7 +218,7 @@ def _context(facts: ReportFacts) -> Iterator[AnyBlock]:
     made = (
         "This folder holds a table of people that was changed before it was handed over. The rows "
         f"were grouped into classes by {facts.method}; {facts.recoding}. "
-        f"{facts.utility.class_sizes.suppressed_sentence}"
+        f"{facts.left_out_sentence}"
     )
     about = (
         "The classes, and the risk before and after, are about an attacker who knows the "
@@ -382,7 +382,7 @@ def _usefulness(facts: ReportFacts) -> Iterator[AnyBlock]:
         ("Discernibility", f"{sizes.discernibility:,}", sizes.discernibility_sentence),
         ("Average class size", size, sizes.average_class_size_sentence),
         *facts.utility.measures.rows,
-        ("Rows left out", left_out, sizes.suppressed_sentence),
+        ("Rows left out", left_out, facts.left_out_sentence),
     ]
     yield TableBlock(
         "",

@@ -79,6 +79,13 @@ class ReportFacts:
     unprotected: tuple[str, ...] = ()
     of_persons: bool = False
     checked: tuple[str, ...] = ()
+    n_waiting: int = 0
+
+    @property
+    def left_out_sentence(self) -> str:
+        """How many rows are left out, and how many of these wait for a later release."""
+        waiting = f" {self.n_waiting:,} of them wait for a later release." if self.n_waiting else ""
+        return f"{self.utility.class_sizes.suppressed_sentence}{waiting}"
 
 
 # Spellings are compared in so many rows.
@@ -125,6 +132,7 @@ def report_facts(
         unprotected=(*_unprotected(prepared), *_respelled(prepared)),
         of_persons=prepared.persons is not None,
         checked=release.checked,
+        n_waiting=prepared.n_waiting,
     )
 
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from halfmask._errors import HalfmaskError, IntegrityError, ParameterError, VaultError
 from halfmask.vault.private_files import (
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 #: How long a process waits for others that write at the same time, in seconds.
 PATIENCE: Final = 120.0
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+
+_NO_ROOM: Final = frozenset(
+    {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_TOOBIG}
+)
 
 Run: TypeAlias = Callable[..., sqlite3.Cursor]
 
@@ -86,7 +90,7 @@ class PrivateDatabase:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
-    def rows(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[object, ...]]:
+    def rows(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """Return all rows that a statement finds."""
         with self._connected(made=True) as connection:
             return connection.execute(statement, values).fetchall()
@@ -136,7 +140,7 @@ class PrivateDatabase:
                     f"{self._named} is in use by other processes for too long. {self.unwritten}",
                     hint="Ask again later.",
                 ) from None
-            if code in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}:
+            if code in _NO_ROOM:
                 raise VaultError(
                     f"{self._named} can't be written. {self.unwritten}",
                     hint="Check the disk's room, and that the folder is yours.",

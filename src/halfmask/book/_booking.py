@@ -1,0 +1,355 @@
+"""How a release is booked: checked against those that left before, and then written down."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import GuaranteeNotMetError, ParameterError, ReleaseError
+from halfmask._random import fresh_key
+from halfmask.book._joint import CodedRelease, JointClasses, join_classes, number_people
+from halfmask.book._judging import Floor, judge_release
+from halfmask.book._waiting import find_waiting
+from halfmask.claims.manifest import PRIVACY_LEDGER
+from halfmask.release.booking import Leaving
+from halfmask.release.release import stated_claims
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from halfmask.book._booked_release import BookedRelease
+    from halfmask.book._judging import JointVerdict
+    from halfmask.book._people import BookedRows
+    from halfmask.book._release_book import Pen, ReleaseBook
+    from halfmask.book.section import BookSection
+    from halfmask.claims import Claim, Manifest
+    from halfmask.release import Release
+    from halfmask.release.booking import LeavingRows
+
+_RECEIVERS: Final = ("this receiver", "all receivers")
+_FOUND: Final = {
+    "holds": "what was compared is no weaker by this one",
+    "weakens": "together they are weaker than alone",
+    "refused": "together they are below the floor, which was accepted in writing",
+}
+
+
+class SectionBooking:
+    """How a release is booked as a section of its policy says: a `Booking`."""
+
+    def __init__(self, book: ReleaseBook, section: BookSection) -> None:
+        if section.dataset != book.dataset:
+            raise ParameterError(
+                "The section is about another data set than the book.",
+                hint="Open the book of the data set that the section names.",
+            )
+        self._book = book
+        self._section = section
+        self._audited: list[int] | None = None
+
+    def __repr__(self) -> str:
+        return f"SectionBooking(dataset={self._book.dataset!r})"
+
+    @property
+    def section(self) -> BookSection:
+        """What the owner wants."""
+        return self._section
+
+    def reused(self) -> bytes | None:
+        """Return the plan of the earlier release that is to be reused, if one is named."""
+        wanted = self._section.reuse
+        if wanted == "last":
+            planned = [it.number for it in self._earlier() if "plan" in it.kept]
+            wanted = planned[-1] if planned else 0
+        plan = self._book.plan_of(wanted) if wanted else None
+        if plan is None and wanted is not None:
+            raise ParameterError(
+                "The book has no such release whose classes could be reused.",
+                hint="Leave out [[reuse|--reuse]] for the first release. Only classes by mondrian, "
+                "guided and full-domain are reused.",
+            )
+        return plan
+
+    def waiting(self, rows: LeavingRows) -> NDArray[np.bool_]:
+        """Return which rows must wait so that the floor holds; none if nobody may be left out."""
+        share = self._section.leave_out
+        if not share:
+            return np.zeros(rows.whose.height, dtype=np.bool_)
+        earlier = self._earlier()
+        compared = _Compared.of(self._book, earlier, rows, self._book.digest_rows(rows))
+        before = compared.joined(self._in_scope(earlier))
+        return find_waiting(before, compared.new, self._floor, key=fresh_key(), leave_out=share)
+
+    @contextmanager
+    def earlier_files(self) -> Iterator[Sequence[Path]]:
+        """Yield folders with the tables that were released before."""
+        self._audited = self._with_files()
+        with TemporaryDirectory() as temporary:
+            folders = [Path(temporary, str(number)) for number in self._audited]
+            for number, folder in zip(self._audited, folders, strict=True):
+                for name, raw in self._book.files_of(number).items():
+                    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                    (folder / name).write_bytes(raw)
+            yield folders
+
+    @contextmanager
+    def leaving(self, release: Release[Any], out: str | Path) -> Iterator[BookedDeparture]:
+        """Check a release, and yield how it is booked; raise where it is refused."""
+        kind = release.kind
+        left = Leaving() if kind.leaving is None else kind.leaving(release)
+        rows = None if left.rows is None else self._book.digest_rows(left.rows)
+        with self._book.writing() as pen:
+            if left.keeps_files and self._audited != self._with_files():
+                raise ReleaseError(
+                    "The tables were protected without those that the book has now.",
+                    hint="Make the release again, with [book] in its policy.",
+                )
+            sentences, weaknesses = self._judge(release, left, rows)
+            yield BookedDeparture(sentences, weaknesses, pen, self._section, left, rows, out)
+
+    def _judge(
+        self, release: Release[Any], left: Leaving, rows: BookedRows | None
+    ) -> tuple[list[str], list[str]]:
+        """Return what was found, and what isn't protected; raise where it is refused."""
+        earlier = self._earlier()
+        scope, other = self._in_scope(earlier), self._in_scope(earlier, other=True)
+        compared = _Compared.of(self._book, earlier, left.rows, rows)
+        own = (release.kind.name, stated_claims(release))
+        verdict = compared.judged(scope, self._floor, own)
+        if verdict.status == "refused" and self._section.accepted_by is None:
+            raise GuaranteeNotMetError(
+                f"The book refuses the release. {' '.join(verdict.weaknesses)}",
+                hint=f"In this order: {'; '.join(verdict.remedies)}.",
+            )
+        drawn = compared.second_draws(scope)
+        status = "weakens" if drawn and verdict.status == "holds" else verdict.status
+        sentences = [self._lead(scope, status), *verdict.sentences, *drawn]
+        weaknesses = [*verdict.weaknesses, *drawn]
+        if other != scope and other:
+            found = compared.judged(other, Floor(), own)
+            which = _RECEIVERS[self._section.join != "all"]
+            sentences += [f"Of {which}: {_lowered(each)}" for each in found.sentences]
+            weaknesses += [f"Of {which}: {_lowered(each)}" for each in found.weaknesses]
+        sentences += compared.unseen
+        if left.keeps_files and self._audited:
+            sentences.append(
+                f"Its tables were audited together with those of {_spell(len(self._audited))}."
+            )
+        return sentences, [f"joined-releases: {_lowered(each)}" for each in weaknesses]
+
+    def _lead(self, scope: Sequence[BookedRelease], status: str) -> str:
+        which = _RECEIVERS[self._section.join == "all"]
+        if not scope:
+            return f"The book has no earlier release of {which}: nothing was compared."
+        return f"Checked against {_spell(len(scope))} of {which}: {_FOUND[status]}."
+
+    @property
+    def _floor(self) -> Floor:
+        asked = self._section
+        return Floor(k=asked.min_k, l=asked.min_l, t=asked.max_t, epsilon=asked.max_epsilon)
+
+    def _earlier(self) -> list[BookedRelease]:
+        """Return the releases that left, or may have left: what is pending counts."""
+        return [each for each in self._book.releases() if each.state != "void"]
+
+    def _in_scope(
+        self, earlier: Iterable[BookedRelease], *, other: bool = False
+    ) -> list[BookedRelease]:
+        """Return the releases that can be joined; the ``other`` scope is the one not named."""
+        of_all = (self._section.join == "all") != other
+        return [each for each in earlier if of_all or each.receiver == self._section.receiver]
+
+    def _with_files(self) -> list[int]:
+        """Return the numbers of the releases whose tables the book keeps."""
+        return [
+            each.number
+            for each in self._in_scope(self._earlier())
+            if not each.forgotten and any(name.startswith("file:") for name in each.kept)
+        ]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class BookedDeparture:
+    """A release that was checked, and may leave: a `Departure`."""
+
+    sentences: Sequence[str]
+    weaknesses: Sequence[str]
+    pen: Pen
+    section: BookSection
+    left: Leaving
+    rows: BookedRows | None
+    out: str | Path
+
+    def book(self, manifest: Manifest, folder: Path) -> None:
+        """Book it as pending, right before its folder gets its name."""
+        self.pen.pending(
+            manifest,
+            folder,
+            out=self.out,
+            receiver=self.section.receiver,
+            leaving=self.left,
+            rows=self.rows,
+            verdict=self.sentences,
+            accepted_by=self.section.accepted_by,
+            reason=self.section.reason,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+class _Compared:
+    """The rows of a release and of earlier ones, coded alike: equal persons have equal numbers."""
+
+    coded: Mapping[int, CodedRelease]
+    drawn: Mapping[str, str]
+    n_persons: int
+    unseen: Sequence[str]
+
+    @classmethod
+    def of(
+        cls,
+        book: ReleaseBook,
+        earlier: Sequence[BookedRelease],
+        rows: LeavingRows | None,
+        new: BookedRows | None,
+    ) -> _Compared:
+        """Read what must be compared, and code it."""
+        forgotten = sum(each.forgotten for each in earlier)
+        unseen = []
+        if forgotten:
+            unseen.append(f"It wasn't compared with {_spell(forgotten)}, which the book forgot.")
+        if rows is None or new is None:
+            unseen.append("It is booked by its manifest alone: no rows were compared.")
+            return cls(coded={}, drawn={}, n_persons=0, unseen=unseen)
+        known = [each for each in earlier if "people" in each.kept and not each.forgotten]
+        alike = [each for each in known if _same_key(each, rows)]
+        if len(alike) < len(known):
+            unseen.append(
+                f"{_spell(len(known) - len(alike)).capitalize()} can't be compared: people are "
+                "named by other columns there."
+            )
+        if rows.matched:
+            unseen.append(
+                "No column names the person, so people were matched by columns. This is weaker: "
+                "who has other values in another release isn't found there."
+            )
+        has_classes = bool((new.classes >= 0).any())
+        if not has_classes:
+            unseen.append("It has no classes to compare; second draws of masks were looked for.")
+        read = {
+            each.number: book.people_of(each.number)
+            for each in alike
+            if has_classes or each.drawn.keys() & rows.drawn.keys()
+        }
+        tables = {number: each for number, each in read.items() if each is not None} | {0: new}
+        coded, n_persons = _code(tables, matched=rows.matched)
+        return cls(coded=coded, drawn=rows.drawn, n_persons=n_persons, unseen=unseen)
+
+    @property
+    def new(self) -> CodedRelease:
+        """The release that is checked."""
+        return self.coded[0]
+
+    def joined(self, earlier: Iterable[BookedRelease]) -> JointClasses:
+        """Return the joint classes of earlier releases."""
+        there = [self.coded[each.number] for each in earlier if each.number in self.coded]
+        return join_classes(there, self.n_persons)
+
+    def judged(
+        self, earlier: Sequence[BookedRelease], floor: Floor, own: tuple[str, Sequence[Claim]]
+    ) -> JointVerdict:
+        """Judge the release together with earlier ones."""
+        before = self.joined(earlier)
+        after = before.joined_with(self.new) if self.coded else before
+        booked = [(each.kind, each.claims) for each in earlier]
+        spent = sum_epsilon(booked)
+        added = sum_epsilon([*booked, own]) - spent
+        return judge_release(before, after, floor, spent=spent, epsilon=added)
+
+    def second_draws(self, earlier: Sequence[BookedRelease]) -> list[str]:
+        """Return who gets another draw of a column that was randomised before, in words."""
+        found = []
+        for column, digest in self.drawn.items():
+            known = np.zeros((2, self.n_persons), dtype=np.bool_)  # another draw, the same draw
+            for each in earlier:
+                if each.number in self.coded and column in each.drawn:
+                    is_same = int(each.drawn[column] == digest)
+                    known[is_same, self.coded[each.number].persons] = True
+            people = int((known[0] & ~known[1])[np.unique(self.new.persons)].sum())
+            if people:
+                found.append(
+                    f"{people:,} {'person gets' if people == 1 else 'people get'} another draw of "
+                    f"{column!r}, which a mask randomised before: averages are nearer to the value."
+                )
+        return found
+
+
+def _same_key(booked: BookedRelease, rows: LeavingRows) -> bool:
+    """Return whether persons of both are named alike, so that they can be compared."""
+    if booked.matched or rows.matched:
+        return booked.matched == rows.matched and set(booked.whose) == set(rows.whose.columns)
+    return True
+
+
+def _code(
+    tables: Mapping[int, BookedRows], *, matched: bool
+) -> tuple[dict[int, CodedRelease], int]:
+    """Give equal persons and equal values of a column equal numbers in all releases."""
+    numbers, n_persons = number_people([each.persons for each in tables.values()])
+    values: dict[str, list[NDArray[np.uint64]]] = {}
+    for each in tables.values():
+        for column, digests in each.sensitive.items():
+            values.setdefault(column, []).append(digests)
+    distinct = {
+        column: pl.Series(np.concatenate(digests)).unique().sort().to_numpy()
+        for column, digests in values.items()
+    }
+    coded = {
+        number: CodedRelease(
+            number=number,
+            persons=persons,
+            classes=each.classes,
+            sensitive={
+                column: np.searchsorted(distinct[column], digests)
+                for column, digests in each.sensitive.items()
+            },
+            matched=matched,
+        )
+        for (number, each), persons in zip(tables.items(), numbers, strict=True)
+    }
+    return coded, n_persons
+
+
+def sum_epsilon(releases: Iterable[tuple[str, Sequence[Claim]]]) -> float:
+    """Add up the epsilon of claims, by basic composition.
+
+    A ledger's statement covers the answers of its data set: the larger of both counts.
+    """
+    others, answers, ledgers = 0.0, defaultdict[str, float](float), defaultdict[str, float](float)
+    for kind, claims in releases:
+        for claim in claims:
+            if claim.model != "differential-privacy":
+                continue
+            epsilon, dataset = float(claim.parameters["epsilon"]), claim.about.get("dataset")
+            if not isinstance(dataset, str):
+                others += epsilon
+            elif kind == PRIVACY_LEDGER:
+                ledgers[dataset] = max(ledgers[dataset], epsilon)
+            else:
+                answers[dataset] += epsilon
+    return others + sum(max(answers[each], ledgers[each]) for each in {*answers, *ledgers})
+
+
+def _spell(releases: int) -> str:
+    return f"{releases:,} earlier release{'' if releases == 1 else 's'}"
+
+
+def _lowered(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]

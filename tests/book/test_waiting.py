@@ -1,4 +1,4 @@
-"""Who waits: what leaves is allowed by a count that shares no code, and nobody waits for nothing."""
+"""Who waits: what leaves is allowed by a count with sets, and nobody waits for nothing."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.book.joint_oracle import Rows, groups_of, is_allowed
+from tests.book.test_joint import N_PERSONS, coded, joined, series
 
 from halfmask._errors import GuaranteeNotMetError
 from halfmask.book._joint import CodedRelease, join_classes
 from halfmask.book._judging import Floor, judge_release
 from halfmask.book._waiting import find_waiting
-from tests.book.joint_oracle import Rows, groups_of, is_allowed
-from tests.book.test_joint import N_PERSONS, coded, joined, series
 
 KEY = bytes(range(32))
 

@@ -202,10 +202,7 @@ class TablesPolicy(WrittenPolicy):
         return self._folder
 
     def with_counts(self) -> TablesPolicy:
-        """Return the policy with a table of counts for each table of means that has none.
-
-        A mean and its sum give the count: so this count is protected and published, too.
-        """
+        """Return the policy with a table of counts for each of means, which would tell them."""
         counted = {frozenset(each.dimensions) for each in self.tables if each.value is None}
         added = []
         for each in self.tables:

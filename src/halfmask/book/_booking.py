@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from halfmask.book._booked_release import BookedRelease
     from halfmask.book._judging import JointVerdict
     from halfmask.book._people import BookedRows
-    from halfmask.book._release_book import ReleaseBook
     from halfmask.book.section import BookSection
     from halfmask.claims import Claim, Manifest
     from halfmask.release import Release
     from halfmask.release.booking import LeavingRows
 
+#: A ReleaseBook, whose module imports this one.
+_ReleaseBook: TypeAlias = Any
 _RECEIVERS: Final = ("this receiver", "all receivers")
 _FOUND: Final = {
     "holds": "what was compared is no weaker by this one",
@@ -46,7 +47,7 @@ _FOUND: Final = {
 class SectionBooking:
     """How a release is booked as a section of its policy says: a `Booking`."""
 
-    def __init__(self, book: ReleaseBook, section: BookSection) -> None:
+    def __init__(self, book: _ReleaseBook, section: BookSection) -> None:
         if section.dataset != book.dataset:
             raise ParameterError(
                 "The section is about another data set than the book.",
@@ -213,7 +214,7 @@ class _Compared:
     @classmethod
     def of(
         cls,
-        book: ReleaseBook,
+        book: _ReleaseBook,
         earlier: Sequence[BookedRelease],
         rows: LeavingRows | None,
         new: BookedRows | None,

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array, hstack
 
 from halfmask._errors import DataError, GuaranteeNotMetError
 from halfmask._random import keyed_order
-from halfmask.crosstabs._eliminate import merge_equal
+from halfmask.crosstabs._merging import merge_equal
+from halfmask.kernels.rounding.choices import improve
 
 if TYPE_CHECKING:
     from halfmask.crosstabs._arrays import Bools, Floats, Ints
@@ -134,8 +135,6 @@ def _choose(
     above: csr_array, distance: Floats, step: float, order: Ints, weight: Floats, raised: Bools
 ) -> None:
     """Choose which inner cells have the higher of two values; ``above`` has what each counts in."""
-    from halfmask.kernels.rounding.choices import improve  # noqa: PLC0415 # compiles
-
     starts, cells = above.indptr.astype(np.int64), above.indices.astype(np.int64)
     improve(starts, cells, weight, distance, raised, float(step), order, _SWEEPS)
 

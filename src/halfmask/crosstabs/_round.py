@@ -114,15 +114,12 @@ def inner_cells(equations: csr_array) -> csr_array:
     """Return for each cell which inner cells it adds up; an inner cell is the total of nothing."""
     n = equations.shape[1]
     totals = np.full(n, -1)
-    parts = equations.maximum(0)
     rows, cells = equations.minimum(0).nonzero()
     totals[cells[::-1]] = rows[::-1]  # the first equation of each
     is_inner = totals < 0
     found = csr_array((is_inner.astype(np.float64), (np.arange(n), np.arange(n))), shape=(n, n))
-    at = np.flatnonzero(~is_inner)
-    step = csr_array((np.ones(len(at)), (at, np.arange(len(at)))), shape=(n, len(at))) @ csr_array(
-        parts[totals[at]]
-    )
+    at, shape = np.flatnonzero(~is_inner), equations.shape[::-1]
+    step = csr_array((np.ones(len(at)), (at, totals[at])), shape=shape) @ equations.maximum(0)
     reached = found
     while reached.nnz:
         reached = csr_array(step @ reached)

@@ -1,12 +1,10 @@
 """Secondary suppression of large tables of counts, by Gaussian elimination modulo a prime.
 
 First each equation by itself must tell no sensitive cell, then all of them together; then cells
-that nothing needs are published again, the dearest first. Unlike a linear program this protects
-intervals only as far as single equations tell them: the audit shows what is left to repair.
+that nothing needs are published again, the dearest first. The audit shows what is left to repair.
 
-Source for elimination: Ø. Langsrud, "Secondary cell suppression by Gaussian elimination: an
-algorithm suitable for handling issues with zeros and singletons", PSD 2024. Random vectors stand in
-for its sorted candidates, so that tables of 100,000 cells take seconds.
+Source: Ø. Langsrud, "Secondary cell suppression by Gaussian elimination: an algorithm suitable for
+handling issues with zeros and singletons", PSD 2024, with random vectors for sorted candidates.
 """
 
 from __future__ import annotations

@@ -7,10 +7,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
 from halfmask._errors import DataError, GuaranteeNotMetError
 from halfmask._random import keyed_order
+from halfmask.crosstabs._agreeing_counts import least_steps
 from halfmask.crosstabs._merging import merge_equal
 from halfmask.kernels.rounding.choices import improve
 
@@ -25,7 +26,6 @@ _NOISE: Final = 1e-9
 #: Up to so many cells, or if cells are in few equations, an integer program has the least distance.
 _EXACT: Final = 1_500
 _PLANAR: Final = 2
-_NODES: Final = 2_000
 #: Small counts are gone through so often at most; each time the distance gets less.
 _SWEEPS: Final = 50
 #: Rounds of the search for additive multiples in large tables, and steps that are too many.
@@ -165,11 +165,11 @@ def _draws(cells: CellSystem, key: bytes) -> Floats:
 
     Cells that equal each other have one: two draws would tell more of the value that they share.
     """
+    order = sorted(range(len(cells.dimensions)), key=lambda at: cells.dimensions[at].name)
     texts = [
         [f"{each.name}\0{code}\0\0" if code != each.total else "" for code in each.codes]
-        for each in sorted(cells.dimensions, key=lambda each: each.name)
+        for each in map(cells.dimensions.__getitem__, order)
     ]
-    order = sorted(range(len(cells.dimensions)), key=lambda at: cells.dimensions[at].name)
     found = np.empty(cells.n)
     for cell, codes in enumerate(cells.codes[:, order]):
         text = "".join(texts[at][code] for at, code in enumerate(codes))
@@ -190,10 +190,11 @@ def _control(
     is_proven = False
     if is_planar or cells.n <= _EXACT:
         for steps in range(settings.steps + 1):
-            down = np.minimum(steps, floor - lowest)
-            found, is_proven = _solve(cells, floor, residue, down, steps)
-            if found is not None:
-                return found
+            down = np.minimum(steps, floor - lowest) if steps else np.zeros(cells.n)
+            bounds, missing = (np.full(cells.n, steps), down), -(cells.equations @ floor)
+            moved, is_proven = least_steps(cells.equations, missing, residue, *bounds, whole=True)
+            if moved is not None and not (cells.equations @ (floor + moved)).any():
+                return floor + moved.astype(np.int64)
     needed = settings.steps + 1
     if not is_proven:
         found, steps = _search(cells, floor, residue, settings.steps)
@@ -229,36 +230,3 @@ def _search(cells: CellSystem, floor: Ints, residue: Floats, steps: int) -> tupl
             break
         weight[further > steps] *= 1.5
     return best, least if not (cells.equations @ best).any() else _STEPS
-
-
-def _solve(
-    cells: CellSystem, floor: Ints, residue: Floats, down: Floats, steps: int
-) -> tuple[Ints | None, bool]:
-    """Return the nearest additive multiples, or None and whether there are proven to be none."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 # 50 ms
-
-    n = cells.n
-    between = residue > 0
-    size = np.r_[between.astype(np.float64), np.full(n, steps), down if steps else np.zeros(n)]
-    price = np.r_[1 - 2 * residue, np.ones(2 * n)]
-    matrix = csr_array(hstack([cells.equations, cells.equations, -cells.equations]))
-    used = np.flatnonzero(size > 0)
-    found = np.zeros(3 * n)
-    missing = -(cells.equations @ floor.astype(np.float64))
-    if len(used) and cells.equations.shape[0]:
-        solved = milp(
-            price[used],
-            integrality=np.ones(len(used)),
-            bounds=Bounds(0, size[used]),
-            constraints=LinearConstraint(matrix[:, used], missing, missing),
-            options={"mip_rel_gap": 0.0, "node_limit": _NODES},
-        )
-        if solved.x is None:
-            return None, solved.status == 2
-        found[used] = np.rint(solved.x)
-    else:
-        found[:n] = between & (residue > 0.5)
-    moved = (found[:n] + found[n : 2 * n] - found[2 * n :]).astype(np.int64)
-    result = floor + moved
-    holds = not (cells.equations.astype(np.int64) @ result).any()
-    return (result if holds else None), False

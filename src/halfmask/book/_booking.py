@@ -116,7 +116,7 @@ class SectionBooking:
                 hint="Leave out [[reuse and leave_out|--reuse and --leave-out]].",
             )
         with self._book.writing() as pen:
-            if left.keeps_files and self._audited != self._with_files():
+            if left.keeps_files and (self._audited or []) != self._with_files():
                 raise ReleaseError(
                     "The tables were protected without those that the book has now.",
                     hint="Make the release again, with [book] in its policy.",

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._population import PlacedPeople, Population
+    from halfmask.anonymize._sealed_plan import SealedPlan
     from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.lattice import Objective
     from halfmask.anonymize.method import Method
     from halfmask.anonymize.recodings import Recoding
-    from halfmask.anonymize.reusing import SealedPlan
     from halfmask.data import Schema
     from halfmask.guarantees import Classes, Guarantee
 
@@ -357,7 +357,7 @@ class Protection:
         return self._written(fitted, counts), fitted, counts
 
     def plan_apart(self, fitted: Fitted) -> tuple[Plan, Fitted, CellCounts]:
-        """Make the plan as `plan_counted` does, and merge no cells: the others stay as they are.
+        """Make the plan as `plan_counted` does, but merge no cells.
 
         Parameters
         ----------

@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from halfmask._errors import IntegrityError, KeyMismatchError, VaultError
@@ -26,7 +27,9 @@ T = TypeVar("T")
 Args = ParamSpec("Args")
 Part: TypeAlias = tuple[int, str]  # of which release, and its name
 
+_NONE: Final[Mapping[Part, bytes]] = MappingProxyType({})
 _PAUSE: Final = 0.02  # seconds
+_PART: Final = "SELECT CAST(ifnull(sealed, '') AS BLOB) FROM parts WHERE number = ? AND name = ?"
 _INSERT: Final = "INSERT INTO entries VALUES (?, ?, ?)"
 _HINT: Final = "Take the copy of the vault's folder that was made last."
 _SCHEMA: Final = (
@@ -93,13 +96,17 @@ class BookFile:
             yield
 
     def append(
-        self, entry: Mapping[str, Any], *, parts: Mapping[Part, bytes], drop: Sequence[int]
+        self,
+        entry: Mapping[str, Any],
+        *,
+        parts: Mapping[Part, bytes] = _NONE,
+        drop: Sequence[int] = (),
     ) -> None:
         """Write an entry with parts of its release, and without those of the releases ``drop``.
 
         Only who holds the lock calls it. It is on the disk when this returns.
         """
-        position, _, before = self._rows()[-1]
+        ((position, _, before),) = self._rows("position DESC LIMIT 1")
         text = json.dumps(entry, allow_nan=False)
         mac = _mac_of(self.secret().key("entries"), position + 1, text, before)
         sealed = [(*which, self._seal(raw, *which)) for which, raw in parts.items()]
@@ -119,9 +126,7 @@ class BookFile:
 
     def part(self, number: int, name: str) -> bytes:
         """Return a part of a release."""
-        found = self._database.rows(
-            "SELECT sealed FROM parts WHERE number = ? AND name = ?", (number, name)
-        )
+        found = self._database.rows(_PART, (number, name))
         if not found:
             raise IntegrityError("The book lacks a part of a release.", hint=_HINT)
         key = self.vault.secret(self._name(number), create=False).key("parts")
@@ -131,8 +136,8 @@ class BookFile:
         key = _do_patiently(self.vault.secret, self._name(number)).key("parts")
         return seal(raw, key=key, context=self._context(number, name))
 
-    def _rows(self) -> list[tuple[Any, ...]]:
-        return self._database.rows("SELECT position, entry, mac FROM entries ORDER BY position")
+    def _rows(self, order: str = "position") -> list[tuple[Any, ...]]:
+        return self._database.rows(f"SELECT position, entry, mac FROM entries ORDER BY {order}")  # noqa: S608 - no values
 
     def _newest(self) -> str:
         """Return the MAC of the newest entry that the vault knows, or nothing."""

@@ -106,6 +106,13 @@ class SectionBooking:
         kind = release.kind
         left = Leaving() if kind.leaving is None else kind.leaving(release)
         rows = None if left.rows is None else self._book.digest_rows(left.rows)
+        has_classes = rows is not None and bool((rows.classes >= 0).any())
+        if not has_classes and (self._section.reuse or self._section.leave_out):
+            raise ParameterError(
+                f"A release of the kind {kind.name!r} has no classes to reuse, and no rows that "
+                "could wait.",
+                hint="Leave out [[reuse and leave_out|--reuse and --leave-out]].",
+            )
         with self._book.writing() as pen:
             if left.keeps_files and self._audited != self._with_files():
                 raise ReleaseError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,18 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_UNBOUNDED = np.iinfo(np.int64).max
+UNBOUNDED = np.iinfo(np.int64).max  # of groups that are in no release with a column
+
+
+class Spread(NamedTuple):
+    """The least number of distinct values of each group, and the greatest distance of them.
+
+    Over the releases that have the group: the total variation distance between its values and all
+    values of a release, which bounds t of ordered distances from above.
+    """
+
+    least: NDArray[np.int64]
+    distance: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -119,59 +130,34 @@ class JointClasses:
         """The size of the smallest group, None where no release has classes."""
         return int(self.sizes.min()) if self.n_groups else None
 
-    def people_under(self, k: int) -> NDArray[np.bool_]:
-        """Return for each person whether the group has fewer than k people."""
-        return (self.groups >= 0) & np.append(self.sizes < k, False)[self.groups]
+    def count_people(self, persons: NDArray[np.bool_]) -> int:
+        """Return how many people some persons stand for."""
+        return int(self.weights[persons & (self.groups >= 0)].sum())
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The sensitive columns of all releases, in order."""
         return tuple(dict.fromkeys(name for one in self.releases for name in one.sensitive))
 
-    def least_distinct(self, column: str, *, earlier: bool = False) -> NDArray[np.int64]:
-        """Return for each group the least number of distinct values in a release that has it.
-
-        A group that is in no release with the column has a number that no floor is above.
-        ``earlier`` leaves out the newest release.
-        """
-        return self._spreads[column][earlier][0]
-
-    def greatest_t(self, column: str, *, earlier: bool = False) -> NDArray[np.float64]:
-        """Return for each group the greatest distance of its values from those of a release.
-
-        The total variation distance. It bounds t of ordered distances from above.
-        """
-        return self._spreads[column][earlier][1]
-
-    def effective_l(self, column: str) -> int | None:
-        """Return the least number of distinct values of a group in a release."""
-        least = int(self.least_distinct(column).min(initial=_UNBOUNDED))
-        return None if least == _UNBOUNDED else least
-
-    def effective_t(self, column: str) -> float | None:
-        """Return the greatest t of a group in a release."""
-        return None if self.effective_l(column) is None else float(self.greatest_t(column).max())
-
     @cached_property
-    def _spreads(self) -> Mapping[str, Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]]]:
-        """Least numbers and greatest distances by column, of all releases and of earlier ones."""
+    def spreads(self) -> Mapping[str, tuple[Spread, Spread]]:
+        """How values spread in each group by column, in all releases and without the newest."""
         found = {}
         for column in self.columns:
-            least, greatest = np.full(self.n_groups, _UNBOUNDED), np.zeros(self.n_groups)
+            now = earlier = Spread(np.full(self.n_groups, UNBOUNDED), np.zeros(self.n_groups))
             for release in self.releases:
-                if release is self.releases[-1]:
-                    earlier = least.copy(), greatest.copy()
+                earlier = Spread(now.least.copy(), now.distance.copy())
                 if column in release.sensitive:
-                    there, distinct, distances = self._spread(release, release.sensitive[column])
-                    least[there] = np.minimum(least[there], distinct)
-                    greatest[there] = np.maximum(greatest[there], distances)
-            found[column] = ((least, greatest), earlier)
+                    there, (least, distance) = self._spread(release, release.sensitive[column])
+                    now.least[there] = np.minimum(now.least[there], least)
+                    now.distance[there] = np.maximum(now.distance[there], distance)
+            found[column] = now, earlier
         return found
 
     def _spread(
         self, release: CodedRelease, codes: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the groups of a release, how many values each has and how far they are off."""
+    ) -> tuple[NDArray[np.int64], Spread]:
+        """Return the groups of a release, and how values spread in them."""
         n_rows, n_values = len(codes), int(codes.max()) + 1
         pairs, counts = _counted(self.groups[release.persons] * n_values + codes)
         groups, values = np.divmod(pairs, n_values)
@@ -180,60 +166,36 @@ class JointClasses:
         # In whole numbers: the share in the group minus the share in the release, times both sizes.
         of_all = np.bincount(codes)[values] * np.repeat(sizes, distinct)
         above = np.add.reduceat(np.maximum(counts * n_rows - of_all, 0), starts)
-        return groups[starts], distinct, above / (sizes * n_rows)
+        return groups[starts], Spread(distinct, above / (sizes * n_rows))
 
-    def candidates(self, column: str, *, earlier: bool = False) -> NDArray[np.int64]:
+    def count_candidates(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return how many values each person can have, if it has the same in all releases.
 
-        The values that all of a person's classes have: 0 where they have none in common, and for
-        who is in no release with the column. ``earlier`` leaves out the newest release.
+        The values that all of a person's classes have; in all releases and without the newest. 0
+        where they have none in common, and for who is in no release with the column.
         """
-        return np.append(self._candidates[column][earlier], 0)[self.groups]
+        from halfmask.kernels.attacks.candidates import count_common  # noqa: PLC0415 # numba: late
 
-    @cached_property
-    def _candidates(self) -> Mapping[str, Sequence[NDArray[np.int64]]]:
-        """How many candidates each group has by column, in all releases and in earlier ones."""
-        found = {}
-        for column in self.columns:
-            left = _Candidates(self.n_groups)
-            for release in self.releases:
-                if release is self.releases[-1]:
-                    earlier = np.maximum(left.lengths, 0)
-                if column in release.sensitive:
-                    left.keep(self.groups, release, release.sensitive[column])
-            found[column] = (np.maximum(left.lengths, 0), earlier)
-        return found
-
-
-class _Candidates:
-    """The values that all classes of each group have so far; a length of -1 says that none came."""
-
-    def __init__(self, n_groups: int) -> None:
-        self.starts = np.zeros(n_groups, dtype=np.int64)
-        self.lengths = np.full(n_groups, -1)
-        self.values = np.empty(0, dtype=np.int32)
-
-    def keep(
-        self, groups: NDArray[np.int64], release: CodedRelease, codes: NDArray[np.int64]
-    ) -> None:
-        """Keep the values that the classes of a release have too."""
-        from halfmask.kernels.attacks.candidates import keep_common  # noqa: PLC0415 # numba: late
-
-        width = int(codes.max()) + 1
-        of_class, values = np.divmod(_counted(release.classes * width + codes)[0], width)
-        sizes = np.bincount(of_class)
-        bounds = np.append(0, np.cumsum(sizes))
-        for persons, classes in release.rounds():
-            class_of = np.full(len(self.lengths), -1)
-            class_of[groups[persons]] = classes
-            new = np.flatnonzero((class_of >= 0) & (self.lengths < 0))
-            room = sizes[class_of[new]]
-            self.starts[new] = len(self.values) + np.cumsum(room) - room
-            if len(new):
-                self.values = np.append(self.values, np.empty(room.sum(), dtype=np.int32))
-            keep_common(
-                class_of, bounds, values.astype(np.int32), self.starts, self.lengths, self.values
-            )
+        releases = [release for release in self.releases if column in release.sensitive]
+        sizes = [int(release.classes.max()) + 1 for release in releases]
+        n_values = 1 + max(int(release.sensitive[column].max()) for release in releases)
+        of_groups, of_classes, first = [], [], 0
+        for release, size in zip(releases, sizes, strict=True):
+            classes = release.classes + first  # those of releases follow each other
+            of_groups.append(_counted(self.groups[release.persons] * sum(sizes) + classes)[0])
+            of_classes.append(_counted(classes * n_values + release.sensitive[column])[0])
+            first += size
+        newest = first - sizes[-1] if releases[-1] is self.releases[-1] else first
+        counts = count_common(
+            np.sort(np.concatenate(of_groups)),
+            np.concatenate(of_classes),
+            self.n_groups,
+            first,
+            n_values,
+            newest,
+        )
+        now, earlier = np.append(counts, np.zeros((2, 1), dtype=np.int64), axis=1)[:, self.groups]
+        return now, earlier
 
 
 def join_classes(releases: Sequence[CodedRelease], n_persons: int) -> JointClasses:
@@ -254,11 +216,11 @@ def join_classes(releases: Sequence[CodedRelease], n_persons: int) -> JointClass
 
 
 def number_people(
-    digests: Sequence[NDArray[np.void]],
+    digests: Sequence[NDArray[Any]],
 ) -> tuple[list[NDArray[np.int64]], int]:
     """Give the people of several releases numbers: one for each digest of 16 bytes.
 
-    Digests are compared whole. Arrays have dtype ``V16``, or 16 columns of bytes.
+    Digests are compared whole. An array has two columns of 64-bit numbers, or is of type ``V16``.
     """
     halves = [np.ascontiguousarray(one).view(np.uint64).reshape(-1, 2) for one in digests]
     high, low = np.concatenate([*halves, np.empty((0, 2), dtype=np.uint64)]).T.copy()
@@ -277,7 +239,8 @@ def number_people(
     numbers = np.empty(len(order), dtype=np.int64)
     numbers[order] = people - 1
     n_people = int(people[-1]) if len(people) else 0
-    return np.split(numbers, np.cumsum([len(one) for one in halves])[:-1]), n_people
+    ends = np.cumsum([len(one) for one in halves])
+    return [numbers[end - len(one) : end] for one, end in zip(halves, ends, strict=True)], n_people
 
 
 def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from halfmask.book._joint import join_classes
+from halfmask.book._joint import UNBOUNDED, join_classes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.book._joint import JointClasses
 
+Status = Literal["refused", "weakens", "holds"]
+_STATUSES: Final = get_args(Status)
 #: What an owner can do about a refused release, in the order in which to try.
 _REMEDIES: Final = (
     "reuse the classes of an earlier release ([[reuse of [book]|--reuse NUMBER]])",
@@ -36,20 +37,18 @@ class Floor:
     epsilon: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JointVerdict:
     """What a release does to people who are in earlier ones, in numbers and in words.
 
-    ``concerned`` says which people it makes weaker: those below the floor if it is refused, else
-    those below what the releases keep alone. ``exposed`` has how many people have one candidate, by
-    column. ``sentences`` say all that was found, ``weaknesses`` what isn't protected.
+    ``exposed`` has how many people have one candidate, by column. ``sentences`` say all that was
+    found, ``weaknesses`` what isn't protected, ``remedies`` what to do about a refusal.
     """
 
-    status: Literal["holds", "weakens", "refused"]
-    concerned: NDArray[np.bool_]
+    status: Status
     k: int | None
-    l: Mapping[str, int | None]
-    t: Mapping[str, float | None]
+    l: Mapping[str, int]
+    t: Mapping[str, float]
     exposed: Mapping[str, int]
     epsilon: float
     sentences: tuple[str, ...]
@@ -57,41 +56,55 @@ class JointVerdict:
     remedies: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Measure:
-    """A number of each group; the lower, the weaker, so that t is negative here."""
+class _Measure(NamedTuple):
+    """A number of each group, now and without the newest release: the lower, the weaker."""
 
     name: str
-    floor: float | None
-    of: Callable[..., NDArray[Any]]
+    bound: float
+    values: NDArray[Any]
+    earlier: NDArray[Any]
 
-    def find_weak(self, before: JointClasses, after: JointClasses) -> NDArray[np.bool_]:
-        """Return the groups below the floor that the release makes smaller or weaker."""
-        if self.floor is None:
-            return np.zeros(after.n_groups, dtype=np.bool_)
-        there = after.groups >= 0
-        members = np.append(before.members, len(there) + 1)  # the last is of new people
-        hit = np.zeros(after.n_groups, dtype=np.bool_)
-        hit[after.groups[there]] = (after.members[after.groups] < members[before.groups])[there]
-        hit |= self.of(after) < self.of(after, earlier=True)
-        return hit & (self.of(after) < self.floor)
+    def find_weak(self, smaller: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the groups below the bound that are smaller or weaker by the newest release."""
+        weak: NDArray[np.bool_] = (smaller | (self.values < self.earlier)) & (
+            self.values < self.bound
+        )
+        return weak
+
+    def tell(self, values: NDArray[Any]) -> str:
+        return f"{self.name} = {abs(values.min()):.6g}"
 
 
-def _measures(after: JointClasses, floor: Floor) -> Iterator[_Measure]:
-    """Yield what is judged: k, l of each sensitive column, and t where it has a limit."""
-    yield _Measure("k", floor.k, lambda joint, *, earlier=False: joint.sizes)  # noqa: ARG005
-    for column in after.columns:
-        yield _Measure(f"l of {column!r}", floor.l, partial(_l, column=column))
+def _measures(joint: JointClasses, floor: Floor) -> Iterator[_Measure]:
+    """Yield what has a floor."""
+    if floor.k is not None:
+        yield _Measure("k", floor.k, joint.sizes, joint.sizes)
+    if floor.l is None and floor.t is None:
+        return  # values take time
+    for column, (now, earlier) in joint.spreads.items():
+        if floor.l is not None:
+            yield _Measure(f"l of {column!r}", floor.l, now.least, earlier.least)
         if floor.t is not None:
-            yield _Measure(f"t of {column!r}", -floor.t, partial(_minus_t, column=column))
+            yield _Measure(f"t of {column!r}", -floor.t, -now.distance, -earlier.distance)
 
 
-def _l(joint: JointClasses, column: str, *, earlier: bool = False) -> NDArray[np.int64]:
-    return joint.least_distinct(column, earlier=earlier)
+def _compare(before: JointClasses, after: JointClasses) -> Iterator[_Measure]:
+    """Yield k and l, with the number that releases keep alone in place of a floor."""
+    own = join_classes(after.releases[-1:], len(after.groups))
+    low = Floor(k=UNBOUNDED, l=UNBOUNDED)
+    alone = [measure for joint in (before, own) for measure in _measures(joint, low)]
+    for measure in _measures(after, low):
+        lows = [one.values.min(initial=UNBOUNDED) for one in alone if one.name == measure.name]
+        yield measure._replace(bound=min(lows))
 
 
-def _minus_t(joint: JointClasses, column: str, *, earlier: bool = False) -> NDArray[np.float64]:
-    return -joint.greatest_t(column, earlier=earlier)
+def _find_smaller(before: JointClasses, after: JointClasses) -> NDArray[np.bool_]:
+    """Return which groups are smaller than before, or of new people."""
+    there = after.groups >= 0
+    members = np.append(before.members, len(there) + 1)  # the last is of new people
+    smaller = np.zeros(after.n_groups, dtype=np.bool_)
+    smaller[after.groups[there]] = (after.members[after.groups] < members[before.groups])[there]
+    return smaller
 
 
 def find_weak_groups(before: JointClasses, after: JointClasses, floor: Floor) -> NDArray[np.bool_]:
@@ -101,8 +114,9 @@ def find_weak_groups(before: JointClasses, after: JointClasses, floor: Floor) ->
     """
     weak = np.zeros(after.n_groups, dtype=np.bool_)
     if len(after.releases) > len(before.releases):
+        smaller = _find_smaller(before, after)
         for measure in _measures(after, floor):
-            weak |= measure.find_weak(before, after)
+            weak |= measure.find_weak(smaller)
     return weak
 
 
@@ -117,104 +131,75 @@ def judge_release(
     """Judge a release by the groups before and after it.
 
     It is refused where a group is below the floor that has new people, or that gets smaller or
-    weaker by it. Without any floor for groups, it weakens them where they are below what the
-    releases keep alone. ``spent`` is the epsilon of the earlier releases, ``epsilon`` that of it.
+    weaker by it. Without a floor for groups it weakens those that are below what releases keep
+    alone. ``spent`` is the epsilon of the earlier releases, ``epsilon`` that of the release.
     """
-    findings = _Findings(before, after)
-    exposed = dict.fromkeys(after.columns, 0)
+    found, exposed = [], {}
     if len(after.releases) > len(before.releases):
-        has_floor = any(limit is not None for limit in (floor.k, floor.l, floor.t))
-        for measure in _measures(after, floor):
-            findings.compare(measure, has_floor=has_floor)
-        exposed = {column: findings.expose(column) for column in after.columns}
-    findings.add_up(spent, epsilon, floor.epsilon)
+        found = list(_judge_groups(before, after, floor))
+        for column in after.columns:
+            exposed[column], new = _count_exposed(column, after)
+            if new:
+                words = (
+                    f"one value of {column!r} is left for {_spell(new)} whose value stays the same"
+                )
+                found.append(("weakens", words))
+        together = "Together with the earlier releases, " if before.releases else ""
+        found = [(status, f"{together}{words}.") for status, words in found]
+    remedies: tuple[str, ...] = _REMEDIES if any(status == "refused" for status, _ in found) else ()
+    total, limit = spent + epsilon, floor.epsilon
+    if limit is not None and epsilon > 0 and total > limit * (1 + _ROUNDING):
+        found.append(("refused", f"Epsilon adds up to {total:.6g}; it must be at most {limit:g}."))
+        remedies = remedies or ("choose a smaller epsilon", _REMEDIES[-1])
+    elif total > 0:
+        found.append(("holds", f"Epsilon adds up to {total:.6g}."))
+    found.sort(key=lambda one: _STATUSES.index(one[0]))
+    spreads = {column: after.spreads[column][0] for column in exposed}
     return JointVerdict(
-        status="refused" if findings.refused else "weakens" if findings.weaker else "holds",
-        concerned=findings.people["refused" if findings.refused else "weaker"],
+        status=found[0][0] if found else "holds",
         k=after.effective_k,
-        l={column: after.effective_l(column) for column in after.columns},
-        t={column: after.effective_t(column) for column in after.columns},
+        l={column: int(spread.least.min()) for column, spread in spreads.items()},
+        t={column: float(spread.distance.max()) for column, spread in spreads.items()},
         exposed=exposed,
-        epsilon=spent + epsilon,
-        sentences=(*findings.refused, *findings.weaker, *findings.held),
-        weaknesses=(*findings.refused, *findings.weaker),
-        remedies=_REMEDIES if findings.refused else (),
+        epsilon=total,
+        sentences=tuple(words for _, words in found),
+        weaknesses=tuple(words for status, words in found if status != "holds"),
+        remedies=remedies,
     )
 
 
-class _Findings:
-    """Collects what a release breaks, weakens and keeps, in words, and for whom."""
-
-    def __init__(self, before: JointClasses, after: JointClasses) -> None:
-        n_persons, n_earlier = len(after.groups), len(before.releases)
-        own = join_classes(after.releases[n_earlier:], n_persons)
-        self._before, self._after = before, after
-        self._alone = [joint for joint in (own, before) if joint.n_groups]
-        self.refused: list[str] = []
-        self.weaker: list[str] = []
-        self.held: list[str] = []
-        self.people = {kind: np.zeros(n_persons, dtype=np.bool_) for kind in ("refused", "weaker")}
-        self._together = f"Together with {_spell(n_earlier, 'earlier release')}, "
-        if not n_earlier:
-            self._together = ""
-
-    def compare(self, measure: _Measure, *, has_floor: bool) -> None:
-        """Find whether a number of groups falls below its floor; without any, whether it falls."""
-        values, floor = measure.of(self._after), measure.floor
-        if floor is not None and (weak := measure.find_weak(self._before, self._after)).any():
-            people = self._concern(weak[self._after.groups], "refused")
-            bound = f"{'at least' if floor > 0 else 'at most'} {abs(floor):g}"
-            told = self._tell(measure, values[weak])
-            self.refused.append(f"{told} for {people}; it must be {bound}.")
-            return
-        alone = 0 if has_floor else min(measure.of(joint).min() for joint in self._alone)
-        if (weaker := values < alone).any():
-            people = self._concern(weaker[self._after.groups], "weaker")
-            told = self._tell(measure, values)
-            self.weaker.append(f"{told} for {people}; each alone keeps {alone:g}.")
-        elif floor is not None and values.min() < floor:
-            told = self._tell(measure, values)
-            self.held.append(f"{told} by earlier releases; this one doesn't change it.")
+def _judge_groups(
+    before: JointClasses, after: JointClasses, floor: Floor
+) -> Iterator[tuple[Status, str]]:
+    """Yield what holds of groups and what doesn't, in words."""
+    smaller = _find_smaller(before, after)
+    limits = list(_measures(after, floor))
+    for measure in limits or _compare(before, after):
+        weak = measure.find_weak(smaller)
+        bound = f"{abs(measure.bound):g}"
+        people = _spell(after.count_people(weak[after.groups]))
+        if not weak.any():
+            is_old = bool(limits) and measure.values.min() < measure.bound
+            told = measure.tell(measure.values)
+            yield "holds", f"{told} by earlier releases alone" if is_old else told
+        elif limits:
+            which = "least" if measure.bound > 0 else "most"
+            told = f"{measure.tell(measure.values[weak])} for {people}"
+            yield "refused", f"{told}; it must be at {which} {bound}"
         else:
-            self.held.append(f"{self._tell(measure, values)}.")
-
-    def expose(self, column: str) -> int:
-        """Find the people for whom one candidate is left, and how many are so by this release."""
-        is_exposed = self._after.candidates(column) == 1
-        new = is_exposed & (self._after.candidates(column, earlier=True) != 1)
-        if column in self._alone[0].columns:
-            new &= self._alone[0].candidates(column) != 1
-        if new.any():
-            people = self._concern(new, "weaker")
-            self.weaker.append(
-                f"{self._together}one value of {column!r} is left for {people}, if it is the same "
-                "in all."
-            )
-        return self._count(is_exposed)
-
-    def add_up(self, spent: float, epsilon: float, limit: float | None) -> None:
-        """Add up epsilon, and find whether it is above its limit by this release."""
-        if spent + epsilon == 0:
-            return
-        told = f"{self._together}epsilon adds up to {spent + epsilon:.6g}"
-        if limit is not None and epsilon > 0 and spent + epsilon > limit * (1 + _ROUNDING):
-            self.refused.append(f"{told}; it must be at most {limit:g}.")
-        else:
-            self.held.append(f"{told}.")
-
-    def _tell(self, measure: _Measure, values: NDArray[Any]) -> str:
-        return f"{self._together}{measure.name} = {abs(values.min()):.12g}"
-
-    def _concern(self, people: NDArray[np.bool_], kind: str) -> str:
-        """Note whom a sentence concerns, and return how many they are."""
-        people = people & (self._after.groups >= 0)
-        self.people[kind] |= people
-        return _spell(self._count(people), "person")
-
-    def _count(self, people: NDArray[np.bool_]) -> int:
-        return int(self._after.weights[people].sum())
+            told = f"{measure.tell(measure.values[weak])} for {people}"
+            yield "weakens", f"{told}; each alone keeps {bound}"
 
 
-def _spell(number: int, what: str) -> str:
-    plural = {"person": "people"}.get(what, f"{what}s")
-    return f"{number:,} {what if number == 1 else plural}"
+def _count_exposed(column: str, after: JointClasses) -> tuple[int, int]:
+    """Return how many people have one candidate, and how many only by joining the newest."""
+    now, earlier = after.count_candidates(column)
+    new = (now == 1) & (earlier != 1)
+    if column in after.releases[-1].sensitive:
+        own = join_classes(after.releases[-1:], len(after.groups))
+        new &= own.count_candidates(column)[0] != 1
+    return after.count_people(now == 1), after.count_people(new)
+
+
+def _spell(people: int) -> str:
+    return f"{people:,} {'person' if people == 1 else 'people'}"

@@ -59,11 +59,7 @@ def _shared(sets: Iterable[Axes]) -> list[Axes]:
 
 
 def _agreed(crossed: Sequence[Axes], counts: Sequence[Floats]) -> list[Floats]:
-    """Return counts of which all tables show the same sums: means, weighted by their exactness.
-
-    Sums by more dimensions don't change those by fewer, which agree by then. W. Qardaji, W. Yang
-    and N. Li, "PriView", SIGMOD 2014.
-    """
+    """Return counts of which all tables show the same sums: means by exactness (PriView, 2014)."""
     made = list(counts)
     for axes in _shared(crossed):
         having = [at for at, own in enumerate(crossed) if axes <= own]
@@ -107,8 +103,8 @@ def _with_sums(groups: Floats, wanted: Floats) -> Floats:
 def rounding_steps(largest: Iterable[Axes]) -> list[tuple[Axes, list[Axes]]]:
     """Return what is made whole one after the other, and the sums that hold each.
 
-    First what tables share, then the tables. Sums by two sets of dimensions are a network, which
-    has a solution in whole numbers; more sets that have nothing in common are joined one by one.
+    Sums by two sets of dimensions are a network, which has a solution in whole numbers; more sets
+    that have nothing in common are joined one by one.
     """
     sets = _shared(largest)
     steps: list[tuple[Axes, list[Axes]]] = []

@@ -39,11 +39,7 @@ def audit(
     intervals: bool = True,
     progress: Progress = silent,
 ) -> Audit:
-    """Return the intervals of hidden cells, and the requirements that a pattern doesn't meet.
-
-    A deviation that proves one requirement proves all others that it satisfies. Without
-    ``intervals`` the ends for hidden cells are NaN.
-    """
+    """Return the intervals of hidden cells, NaN if not asked for, and the unmet requirements."""
     room = Slack.of(cells, knowledge)
     lower, upper = cells.value.copy(), cells.value.copy()
     if intervals:
@@ -67,10 +63,7 @@ def prove(
     together: bool,
     progress: Progress,
 ) -> None:
-    """Look for a proof of each need that has none, with deviations of hidden cells alone.
-
-    With ``together`` one deviation is asked for many needs first, which moves many cells.
-    """
+    """Look for a proof of each open need in hidden cells; ``together``: of many at a time first."""
     merged = merge(equations, room, hidden)
     part_of = link(merged.equations)
     parts = places_of(part_of)
@@ -209,10 +202,7 @@ class _Ends:
 
 
 def propagated(equations: csr_array, below: Floats, above: Floats, rounds: int = 4) -> Floats:
-    """Return bounds of deviations, down and up, that follow from one equation at a time.
-
-    Deviations from 0 are values: ``below`` is then how far below 0 each may be.
-    """
+    """Return bounds of deviations, down and up, that follow from one equation at a time."""
     outer = np.stack([below, above])
     entries = equations.tocoo()
     rows, columns = entries.coords

@@ -46,9 +46,7 @@ def eliminate(
 ) -> Bools:
     """Return which cells to hide, so that no sensitive cell can be computed from the others.
 
-    Nobody who is ``alone`` in a cell computes another sensitive cell from it; these are the cells
-    with one contributor unless others are given. What all cells together tell anyway is left to
-    the audit.
+    Nobody who is ``alone`` in a cell, by default its one contributor, computes another from it.
     """
     from halfmask.kernels.suppression.partners import hide_partners  # noqa: PLC0415 # compiles
 
@@ -188,10 +186,7 @@ def _by_cell(system: System) -> csr_array:
 
 
 def _computable(system: System, hidden: Bools, moves: Ints) -> list[tuple[int, int, int]]:
-    """Return sensitive cells that can be computed, or by whom is alone in another, and its ratio.
-
-    The other cell is -1 where everybody can.
-    """
+    """Return cells that can be computed, by whom is alone in which other (-1: all), and a ratio."""
     from halfmask.kernels.suppression.elimination import PRIME  # noqa: PLC0415 # compiles
 
     own = np.flatnonzero(system.sensitive & hidden)

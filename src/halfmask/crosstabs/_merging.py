@@ -44,10 +44,7 @@ class Merged:
 
 
 def merge(equations: csr_array, room: Slack, hidden: Bools) -> Merged:
-    """Merge hidden cells until each equation has at least three groups of them.
-
-    Where an equation has one hidden cell, it can't move; where it has two, they move together.
-    """
+    """Merge hidden cells until each equation has three groups: two can only move together."""
     group = np.where(hidden, np.cumsum(hidden) - 1, -1)
     sign = np.ones(len(hidden))
     while True:
@@ -89,8 +86,7 @@ def _settling(part: csr_array) -> tuple[Ints, Ints]:
 def _joined(part: csr_array, still: Ints, pairs: Ints) -> tuple[Ints, Bools]:
     """Return the new group of each group, -1 if it can't move, and whether it moves as this does.
 
-    Each group has a node for either direction. An equation of two groups links nodes that move at
-    the same time; a group that is linked to its own opposite can't move.
+    Each has a node for either direction; a group that is linked to its own opposite can't move.
     """
     n = part.shape[1]
     one, other = part.indices[pairs], part.indices[pairs + 1]

@@ -34,11 +34,7 @@ def open_cells(
     record: str | None = None,
     record_key: Callable[[pl.Series], pl.Series] | None = None,
 ) -> tuple[CellSystem, ...]:
-    """Return the cells of all tables of a policy, one `CellSystem` a measure.
-
-    Of microdata see `tabulate`; with ``[ready]`` in the policy the input is tables, see
-    `read_ready`.
-    """
+    """Return the cells of all tables of a policy, one `CellSystem` a measure."""
     if policy.ready is not None:
         return read_ready(_named(table, policy), policy, policy.ready, progress=progress)
     return tabulate(

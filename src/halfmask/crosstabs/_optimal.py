@@ -42,8 +42,7 @@ def least_cost(
 ) -> Iterator[tuple[Bools, float]]:
     """Yield the cheapest pattern so far, and a cost below which there is none, until they meet.
 
-    Each round solves a program that knows some conditions, and adds those that its solution breaks:
-    first with shares of cells, then with whole ones.
+    Each round adds conditions that the solution breaks: with shares of cells, then with whole ones.
     """
     master = _Master(cost, start)
     bound, whole = float(cost[start].sum()), False

@@ -53,10 +53,8 @@ class Slack:
 class Deviations:
     """Deviations of cells that keep all equations: one linear program that is solved repeatedly.
 
-    A deviation has a part up and a part down, so that each unit of either has a price. All numbers
-    are divided by the amount that is asked for: the solver's absolute tolerances are relative to
-    it then. Each solution starts at no deviation, which is optimal in the dual: few steps, and
-    the same ones in every run.
+    Each has a part up and one down, with a price. Numbers are divided by the amount that is asked
+    for: tolerances are absolute. Solutions start at no deviation: few steps, always the same.
     """
 
     def __init__(self, equations: csr_array, room: Slack, cells: Ints) -> None:
@@ -75,9 +73,8 @@ class Deviations:
     ) -> tuple[Ints, Floats] | None:
         """Return the cheapest deviation that moves a cell by an amount, or None if none does.
 
-        It is given by the cells that move, and how far. A cell with an infinite price isn't moved,
-        and neither are those that are ``fixed``. With a ``share`` each cell moves at most by that
-        share of its room, or of the amount if this is less.
+        Cells of an infinite price and ``fixed`` ones stay. With a ``share``, each moves at most by
+        that share of its room, or of the amount if this is less.
         """
         n, unit = len(self.cells), abs(amount)
         costs = price[self.cells]
@@ -101,10 +98,7 @@ class Deviations:
         return self._moved(lower, upper, np.concatenate([costs, costs]), unit, TOLERANCE)
 
     def reach_many(self, cells: Ints, amounts: Floats) -> tuple[Ints, Floats] | None:
-        """Return a deviation that moves many cells as near to their amounts as it can.
-
-        Each cell counts by the share of its amount.
-        """
+        """Return a deviation that moves many cells as near to their amounts as it can."""
         n, unit = len(self.cells), float(np.median(np.abs(amounts)))
         upper = np.concatenate([side[self.cells] for side in (self._room.above, self._room.below)])
         upper /= unit
@@ -136,10 +130,7 @@ class Deviations:
         return self.cells[used], moved[used] * unit
 
     def cut(self, cell: int, amount: float, fixed: Ints) -> Floats | None:
-        """Return weights of cells that sum up to 1 or more in every pattern that has what failed.
-
-        They are those of hidden cells; ``None`` if the solver has no proof for its last failure.
-        """
+        """Return weights that add up to 1 in hidden cells unless a pattern fails like the last."""
         _, proven, ray = self._solver.getDualRay()
         if not proven:
             return None

@@ -26,6 +26,7 @@ from halfmask.crosstabs._suppress import suppress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     import polars as pl
 
@@ -42,17 +43,23 @@ NAMED = "named-to-hide"
 
 
 def protect_cells(
-    cells: tuple[CellSystem, ...], policy: TablesPolicy, inputs: Inputs
+    cells: tuple[CellSystem, ...],
+    policy: TablesPolicy,
+    inputs: Inputs,
+    booked: Sequence[Path] = (),
 ) -> tuple[PublishedCells, ...]:
-    """Protect the cells of each measure as the policy asks, and audit what is hidden.
-
-    Counts come first: where a published count is 0, everybody knows that a sum is 0.
-    """
+    """Protect each measure and audit it; counts first: a sum is 0 where a published count is."""
     protection = policy.made_protection()
-    knowledge = apply_earlier(cells, policy)
+    knowledge = apply_earlier(cells, policy, booked)
     rules = policy.made_rules()
     check_rules([each for each in cells if _is_asked(each, policy, rules)], rules)
     if not isinstance(protection, Suppression):
+        if n := sum(int(each.must_hide.sum()) for each in knowledge):
+            raise GuaranteeNotMetError(
+                f"An earlier release in the book hid {n} cells of these tables, and "
+                f"{protection.method!r} would publish them.",
+                hint="Protect the tables by suppression, or leave their dimensions out.",
+            )
         return tuple(_changed(cells, knowledge, protection, inputs))
     done: dict[int, PublishedCells] = {}
     for at in sorted(range(len(cells)), key=lambda at: not cells[at].is_count):

@@ -46,10 +46,9 @@ _NEAR: Final = 1e-12
 class _Table:
     """One ready table, with the path of codes of each row in each of its dimensions.
 
-    ``cells`` has the columns value, count (NaN if unknown), largest (a list), and row: the number
-    of the cell's row in its file, 0 for totals that were added. Placed cells have a column for each
-    dimension of all tables, too, of its number and with positions of codes, and ``none``: a key
-    that tables without dimensions have as well.
+    ``cells`` has value, count (NaN if unknown), largest (a list), and row: that of its file, 0 for
+    an added total. Placed cells also have positions of codes, by the number of a dimension, and
+    ``none``: a key that tables without dimensions have as well.
     """
 
     name: str
@@ -232,7 +231,7 @@ def _placed(table: _Table, dimensions: Sequence[Dimension]) -> pl.DataFrame:
 def _check_named_totals(
     cells: pl.DataFrame, table: _Table, dimensions: Sequence[Dimension]
 ) -> None:
-    """Raise where the total has another name: with it as a part, the total would be twice as much.
+    """Raise where the total has another name: it would be counted twice.
 
     Such a code is the sum of all others everywhere; in one combination that can be by chance.
     """

@@ -6,7 +6,7 @@ so it tells nothing that they don't.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -119,13 +119,7 @@ def _ratio(value: pl.Series, by: pl.Series) -> pl.Series:
 
 
 def shortest(numbers: Floats) -> Floats:
-    """Return numbers without the noise that sums of decimals have behind their last digit.
-
-    Examples
-    --------
-    >>> shortest(np.array([0.1 + 0.2, 12.0])).tolist(), shortest(np.array([2.0**53 - 1])).tolist()
-    ([0.3, 12.0], [9007199254740991.0])
-    """
+    """Return numbers without the noise that sums of decimals have behind their last digit."""
     short = np.array([float(f"{each:.{_DIGITS}g}") for each in numbers.tolist()])
     return np.where(numbers == np.rint(numbers), numbers, short) + 0.0  # no -0.0
 
@@ -149,13 +143,6 @@ def released_tables(
         )
     counted = {frozenset(it.dimensions): it for it in made.values() if it.measure is None}
     return tuple(
-        ReleasedTable(
-            name=it.name,
-            dimensions=it.dimensions,
-            negative=it.negative,
-            derived=it.derived,
-            published=it.published,
-            counts=counted[frozenset(it.dimensions)] if "mean" in it.derived else None,
-        )
+        replace(it, counts=counted[frozenset(it.dimensions)]) if "mean" in it.derived else it
         for it in made.values()
     )

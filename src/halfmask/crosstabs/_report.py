@@ -155,13 +155,7 @@ def _cell(text: str, interval: str | None) -> str:
 
 
 def interval_text(lower: float, upper: float) -> str:
-    """Return an interval in words.
-
-    Examples
-    --------
-    >>> interval_text(3.0, 6.0), interval_text(0.0, float("inf"))
-    ('3 to 6', '0 or more')
-    """
+    """Return an interval in words."""
     if math.isfinite(upper) and 0 < lower < 1e-9 * upper:
         lower = 0.0  # noise of linear programs
     low, high = number_text(_outwards(lower, -1)), number_text(_outwards(upper, 1))

@@ -36,14 +36,10 @@ _STEPS: Final = 1 << 30
 def round_cells(
     cells: CellSystem, knowledge: Knowledge, settings: TableRounding, *, key: bytes
 ) -> Floats:
-    """Return the cells as multiples of the base.
+    """Return the cells as multiples of the base: of Handbook on SDC, 2nd edition, chapter 5.
 
-    Conventional rounding goes to the nearest multiple, half-way away from 0. Random rounding goes
-    up with a chance of the residue as a share of the base: its mean is the true value, and a cell
-    is drawn by its codes and the key, so that it is the same in every table. Controlled rounding
-    has the least total distance at which all equations hold.
-
-    Source: Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.
+    Random rounding goes up with a chance of the residue, drawn by the cell's codes and the key: the
+    same in every table. Controlled rounding has the least distance at which all equations hold.
     """
     if not np.isfinite(cells.value).all():
         raise DataError("A cell to round isn't a finite number.")
@@ -60,12 +56,7 @@ def round_cells(
 def existence_interval(
     published: Floats, settings: TableRounding, *, whole: bool = True, negative: bool = False
 ) -> tuple[Floats, Floats]:
-    """Return the least and the greatest true value that a published one may have.
-
-    ``whole`` are counts, whose ends are reached; the ends of sums are those of an open interval.
-
-    Source: Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.
-    """
+    """Return the least and greatest true value of a published one; sums don't reach the ends."""
     base = settings.base
     if settings.way == "conventional":
         down = up = np.full(len(published), base / 2)
@@ -86,12 +77,8 @@ def existence_interval(
 def round_small(cells: CellSystem, settings: SmallCounts, *, key: bytes) -> Floats:
     """Return counts of which none is between 0 and the base, and whose sums hold.
 
-    Small inner counts become 0 or the base, so that the squared distance of all cells is small:
-    the largest are tried first, then each is changed as long as that helps. The key orders equals.
-    Totals that are far from their values weigh more in each try.
-
-    Source: Ø. Langsrud and J. Heldal, "An algorithm for small count rounding of tabular data",
-    PSD 2018.
+    The largest small inner counts become the base first, as long as the squared distance of all
+    cells falls; totals far from their values weigh more in each try. Source: `SmallCounts`.
     """
     if (cells.value < 0).any() or (cells.value != np.rint(cells.value)).any():
         raise DataError("Small counts are rounded in tables of whole numbers from 0.")
@@ -180,8 +167,7 @@ def _multiply(times: Ints, base: float) -> Floats:
 def _draws(cells: CellSystem, key: bytes) -> Floats:
     """Return a number from 0 to below 1 for each cell, made of its codes and the key.
 
-    CellSystem that equal each other, such as a total of one part, have the number of the first: two
-    draws would tell more of the value that they share.
+    Cells that equal each other have one: two draws would tell more of the value that they share.
     """
     texts = [
         [f"{each.name}\0{code}\0\0" if code != each.total else "" for code in each.codes]
@@ -226,10 +212,7 @@ def _control(
 
 
 def _search(cells: CellSystem, floor: Ints, residue: Floats, steps: int) -> tuple[Ints, int]:
-    """Return additive multiples, and by how many further steps they differ from the next ones.
-
-    Inner cells are next to their values. Totals that differ by too much weigh more in each round.
-    """
+    """Return additive multiples near their values, and how many further steps apart they are."""
     covers = inner_cells(cells.equations)
     inner = np.flatnonzero(np.diff(covers.tocsc().indptr))
     open_ = inner[residue[inner] > 0]

@@ -59,9 +59,8 @@ class RowPlan:
 class InnerCells:
     """Inner cells of one set of dimensions: their codes as texts, sums, and who contributes.
 
-    ``sums`` has rows and weight, then for each measure its value and absolute value. Without an
-    owner column ``lists`` has the largest rows by count and measure; with one, ``parts`` has what
-    each owner has in each cell.
+    ``sums`` has rows and weight, then each measure's value and absolute value. ``lists`` has the
+    largest rows by count and measure; with an owner column, ``parts`` what each has in each cell.
     """
 
     codes: pl.DataFrame

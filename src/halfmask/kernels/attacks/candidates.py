@@ -4,54 +4,69 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from halfmask.kernels.compiling import njit
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["keep_common"]
+__all__ = ["count_common"]
 
 
 @njit(nogil=True, cache=True)
-def keep_common(
-    class_of: NDArray[np.int64],
-    bounds: NDArray[np.int64],
-    class_values: NDArray[np.int32],
-    starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    values: NDArray[np.int32],
-) -> None:
-    """Keep of each group's values those that its class has too.
+def count_common(
+    of_groups: NDArray[np.int64],
+    of_classes: NDArray[np.int64],
+    n_groups: int,
+    n_classes: int,
+    n_values: int,
+    newest: int,
+) -> NDArray[np.int64]:
+    """Count the values that all classes of each group have.
 
     Parameters
     ----------
-    class_of
-        The class of each group, -1 where it has none: its values stay.
-    bounds
-        Where the values of each class start and end.
-    class_values
-        The values of each class, in order.
-    starts, lengths
-        Where each group's values are; a length of -1 stands for a group that takes all values of
-        its class. Lengths are changed.
-    values
-        The values of the groups, in order, with room for those of the class. Changed.
+    of_groups
+        Which group has which class: group * n_classes + class, in order.
+    of_classes
+        Which class has which value: class * n_values + value, in order.
+    n_groups, n_classes, n_values
+        How many there are.
+    newest
+        The first class of the newest release.
+
+    Returns
+    -------
+    ndarray
+        The counts, and those without the newest release: (2, groups). 0 for no class.
     """
-    for group in range(len(class_of)):
-        if class_of[group] < 0:
-            continue
-        theirs, end = bounds[class_of[group]], bounds[class_of[group] + 1]
-        first, kept = starts[group], starts[group]
-        if lengths[group] < 0:
-            for i in range(theirs, end):
-                values[kept] = class_values[i]
-                kept += 1
+    ends = np.zeros(n_classes + 1, dtype=np.int64)  # of a class, at the place after it
+    values = np.empty(len(of_classes), dtype=np.int32)
+    for i in range(len(of_classes)):
+        values[i] = of_classes[i] % n_values
+        ends[of_classes[i] // n_values + 1] = i + 1
+    for own in range(n_classes):  # one without rows ends where it starts
+        ends[own + 1] = max(ends[own], ends[own + 1])
+    counts = np.zeros((2, n_groups), dtype=np.int64)
+    left = np.empty(len(values), dtype=np.int32)
+    n_left, previous = 0, -1
+    for pair in of_groups:
+        group, own = pair // n_classes, pair % n_classes
+        start, end = ends[own], ends[own + 1]
+        if group != previous:
+            n_left, previous = end - start, group
+            left[:n_left] = values[start:end]
         else:
-            for i in range(first, first + lengths[group]):
-                while theirs < end and class_values[theirs] < values[i]:
-                    theirs += 1
-                if theirs < end and class_values[theirs] == values[i]:
-                    values[kept] = values[i]
+            kept = 0
+            for i in range(n_left):
+                while start < end and values[start] < left[i]:
+                    start += 1
+                if start < end and values[start] == left[i]:
+                    left[kept] = left[i]
                     kept += 1
-        lengths[group] = kept - first
+            n_left = kept
+        counts[0, group] = n_left
+        if own < newest:
+            counts[1, group] = n_left
+    return counts

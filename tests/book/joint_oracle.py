@@ -55,9 +55,7 @@ def candidates_of(person: int, releases: list[Rows]) -> set[int]:
     return set.intersection(*sets) if sets else set()
 
 
-def is_allowed(
-    before: list[Rows], new: Rows, *, k: int, l: int = 1, t: float = 1.0
-) -> bool:
+def is_allowed(before: list[Rows], new: Rows, *, k: int, l: int = 1, t: float = 1.0) -> bool:
     """Whether no group below the floor is new, smaller or weaker than before."""
     old = {person: group for group in groups_of(before) for person in group.people}
     for group in groups_of([*before, new]):

@@ -1,0 +1,141 @@
+"""The verdict on a release: what it says, and to whom it gives which advice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from tests.book.test_joint import coded, joined
+
+from halfmask._errors import GuaranteeNotMetError
+from halfmask.book._joint import CodedRelease, join_classes
+from halfmask.book._judging import Floor, JointVerdict, judge_release
+
+if TYPE_CHECKING:
+    from tests.book.joint_oracle import Rows
+
+FIRST = [(p, p // 5, p % 5) for p in range(10)]
+#: Another cut: of each class of the first, two and three people leave in one.
+SECOND = [(p, int(p % 5 < 3), p % 5) for p in range(10)]
+
+
+def judged(
+    before: list[Rows], new: Rows, floor: Floor | None = None, **spent: float
+) -> JointVerdict:
+    return judge_release(joined(*before), joined(*before, new), floor or Floor(), **spent)
+
+
+def test_the_first_release_holds() -> None:
+    verdict = judged([], FIRST)
+    assert (verdict.status, verdict.k, verdict.l, verdict.t) == ("holds", 5, {"s": 5}, {"s": 0.0})
+    assert verdict.sentences == ("k = 5.", "l of 's' = 5.")
+    assert verdict.weaknesses == verdict.remedies == ()
+
+
+def test_the_same_classes_hold() -> None:
+    verdict = judged([FIRST], FIRST, Floor(k=5))
+    assert verdict.status == "holds"
+    assert verdict.sentences == ("Together with the earlier releases, k = 5.",)
+
+
+def test_other_classes_weaken() -> None:
+    verdict = judged([FIRST], SECOND)
+    assert (verdict.status, verdict.k, verdict.l) == ("weakens", 2, {"s": 2})
+    assert (
+        verdict.weaknesses
+        == (
+            "Together with the earlier releases, k = 2 for 10 people; each alone keeps 4.",
+            "Together with the earlier releases, l of 's' = 2 for 4 people; each alone keeps 2.",
+        )[:1]
+    )
+    assert not verdict.remedies
+
+
+@pytest.mark.parametrize(
+    ("floor", "words"),
+    [
+        (Floor(k=3), "k = 2 for 4 people; it must be at least 3."),
+        (Floor(k=4), "k = 2 for 10 people; it must be at least 4."),
+        (Floor(l=3), "l of 's' = 2 for 4 people; it must be at least 3."),
+        (Floor(t=0.5), "t of 's' = 0.6 for 4 people; it must be at most 0.5."),
+    ],
+)
+def test_a_release_below_the_floor_is_refused(floor: Floor, words: str) -> None:
+    verdict = judged([FIRST], SECOND, floor)
+    assert verdict.status == "refused"
+    assert verdict.weaknesses == (f"Together with the earlier releases, {words}",)
+    reuse, coarser, wait, accept = verdict.remedies
+    assert "reuse" in reuse
+    assert "larger k" in coarser
+    assert "wait" in wait
+    assert "writing" in accept
+    # A hint of an error reads well for a program, and at a terminal.
+    error = GuaranteeNotMetError("x.", hint=f"{'; '.join(verdict.remedies)}.")
+    assert "--" not in str(error)
+    assert "--reuse NUMBER" in str(error.at_terminal[1])
+    assert "[[" not in str(error) + str(error.at_terminal[1])
+
+
+def test_a_floor_that_holds_is_enough() -> None:
+    verdict = judged([FIRST], SECOND, Floor(k=2))
+    assert (verdict.status, verdict.weaknesses) == ("holds", ())
+
+
+def test_groups_that_were_below_the_floor_before_do_not_refuse() -> None:
+    old = [*FIRST, (10, 2, 0), (11, 2, 1)]
+    verdict = judged([old], old, Floor(k=5))
+    assert verdict.status == "holds"
+    assert verdict.sentences == (
+        "Together with the earlier releases, k = 2 by earlier releases alone.",
+    )
+    assert judged([old], old[:-1], Floor(k=5)).status == "refused"
+    # Their values are news, even if the group isn't smaller.
+    assert judged([old], [*FIRST, (10, 2, 0), (11, 2, 0)], Floor(k=5, l=2)).status == "refused"
+
+
+def test_who_is_exposed_only_by_both_releases_is_told() -> None:
+    first = [(0, 0, 1), (2, 0, 2), (1, 1, 3), (3, 1, 4)]
+    second = [(0, 0, 1), (4, 0, 5), (1, 1, 3), (3, 1, 4)]
+    verdict = judged([first], second, Floor(k=1))
+    assert verdict.exposed == {"s": 1}
+    assert verdict.status == "weakens"
+    (words,) = verdict.weaknesses
+    assert words.endswith("one value of 's' is left for 1 person whose value stays the same.")
+    # Who was exposed before, or is by one release alone, isn't exposed by joining them.
+    third = [(0, 0, 1), (4, 1, 5)]
+    verdict = judged([first, second], third, Floor(k=1))
+    assert verdict.exposed == {"s": 2}
+    assert verdict.status == "holds"
+
+
+def test_columns_may_differ() -> None:
+    other = CodedRelease(
+        number=2,
+        persons=np.arange(10),
+        classes=np.arange(10) // 5,
+        sensitive={"u": np.zeros(10, int)},
+    )
+    before = joined(FIRST)
+    verdict = judge_release(before, before.joined_with(other), Floor())
+    assert (verdict.status, verdict.l) == ("holds", {"s": 5, "u": 1})
+    assert verdict.exposed == {"s": 0, "u": 10}
+
+
+def test_epsilon_adds_up_to_its_limit() -> None:
+    empty, floor = join_classes([], 0), Floor(epsilon=1.0)
+    verdict = judge_release(empty, empty, floor, spent=0.7 + 0.1, epsilon=0.2)
+    assert (verdict.status, verdict.sentences) == ("holds", ("Epsilon adds up to 1.",))
+    verdict = judge_release(empty, empty, floor, spent=0.9, epsilon=0.2)
+    assert verdict.sentences == ("Epsilon adds up to 1.1; it must be at most 1.",)
+    assert verdict.status == "refused"
+    assert "smaller epsilon" in verdict.remedies[0]
+    # What spends nothing isn't refused for what others spent.
+    assert judge_release(empty, empty, floor, spent=5, epsilon=0).status == "holds"
+
+
+def test_nothing_to_compare_holds() -> None:
+    bare = CodedRelease(number=2, persons=np.arange(3), classes=np.full(3, -1))
+    before = join_classes([coded(FIRST)], 10)
+    verdict = judge_release(before, before.joined_with(bare), Floor(k=9))
+    assert (verdict.status, verdict.sentences) == ("holds", ())

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+# In the place of this folder: a file of it, this one, has the name of a folder of tests.
+sys.path[0] = str(Path(__file__).resolve().parents[1])
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from bars import Bar, report, say

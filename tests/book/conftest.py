@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 
 import numpy as np
 import polars as pl
 import pytest
 
 from halfmask.book import ReleaseBook
-from halfmask.claims import DataFile, Manifest, write_manifest
+from halfmask.claims import Claim, DataFile, Manifest, write_manifest
 from halfmask.release.booking import Leaving, LeavingRows
 from halfmask.vault import KeyFile, Vault
+
+CLAIM = Claim(
+    model="k-anonymity", parameters={"k": 2}, about={}, basis="counted", evidence={"achieved": 3}
+)
 
 
 @pytest.fixture
@@ -25,7 +30,7 @@ def book(vault):
 
 
 def leaving(people=("a", "b", "c"), classes=None, values=None, **more):
-    """Return rows that leave, all of one class if nothing else is said."""
+    """Return rows that leave, all of one class if nothing else is given."""
     n = len(people)
     rows = LeavingRows(
         whose=pl.DataFrame({"person": people}),
@@ -50,17 +55,24 @@ def write_release(folder, text="age\n40\n"):
         software={"halfmask": "1"},
         policy_sha256="0" * 64,
         files=(file,),
-        claims=(),
+        claims=(CLAIM,),
     )
     write_manifest(manifest, folder)
     return manifest
 
 
-def publish(book, out, *, receiver="university", text="age\n40\n", **more):
-    """Book a release as publishing does: pending, then its name, then left."""
+@contextmanager
+def publishing(book, out, *, receiver="university", text="age\n40\n", **more):
+    """Book a release as publishing does; the context is between its booking and its name."""
     aside = out.with_name(f".{out.name}")
     manifest = write_release(aside, text)
     with book.writing() as pen:
-        number = pen.pending(manifest, aside, out=out, receiver=receiver, **more)
+        yield pen.pending(manifest, aside, out=out, receiver=receiver, **more)
         aside.rename(out)
+
+
+def publish(book, out, **more):
+    """Book a release and give its folder its name; return its number."""
+    with publishing(book, out, **more) as number:
+        pass
     return number

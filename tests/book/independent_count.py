@@ -57,6 +57,18 @@ def people_under(releases: Sequence[People], k: int) -> int:
     return sum(len(each) for each in join_groups(releases).values() if len(each) < k)
 
 
+def share_who_must_wait(earlier: Sequence[People], new: People, k: int) -> float:
+    """Return the share of a release that can't leave: people in a group of less than k.
+
+    If some of such a group leave without the others, they are even fewer. So no choice of who waits
+    holds back a smaller share.
+    """
+    groups = join_groups([*earlier, new]).values()
+    return sum(len(each) for each in groups if len(each) < k and not each.isdisjoint(new)) / len(
+        new
+    )
+
+
 def count_l(releases: Sequence[People], groups: Iterable[set[Hashable]] | None = None) -> int:
     """Return the least number of different values that a group, or any, has in a release."""
     return min(

@@ -100,6 +100,7 @@ def diabetes(shared: Path, n_months: int = 6) -> Series:
         "age": {"role": "quasi_identifier", "kind": "ordinal", "hierarchy": {"order": DECADES}},
         "gender": {"role": "quasi_identifier", "kind": "categorical"},
         "race": {"role": "quasi_identifier", "kind": "categorical"},
+        "payer_code": {"role": "quasi_identifier", "kind": "categorical"},
         "diag_1": {"role": "sensitive", "kind": "categorical"},
     }
     rows = pl.read_csv(shared / "diabetes_130_hospitals.csv.gz", infer_schema=False)
@@ -154,5 +155,5 @@ def invented(n_people: int = 1200, n_months: int = 6, seed: int = 0) -> Series:
         person="patient",
         row="visit",
         value="illness",
-        k=100,
+        k=20,
     )

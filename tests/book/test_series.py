@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from book.independent_count import count_k, count_l, count_t, find_candidates, people_under
+from book.independent_count import (
+    count_k,
+    count_l,
+    count_t,
+    find_candidates,
+    people_under,
+    share_who_must_wait,
+)
 from book.series import RECEIVERS, Series, diabetes, invented
 from halfmask import protect
 from halfmask.book import ReleaseBook
@@ -39,24 +46,27 @@ def check_kept(series: Series, folder, vault, most_waiting: float) -> None:
         assert count_k(of_receiver) >= 5
 
 
-def check_refused(series: Series, folder, vault) -> None:
-    """Release months without a remedy: the month that is refused is the one that breaks."""
-    refused = series.release(folder, vault, reuse=False)
+def check_refused(series: Series, folder, vault, most_waiting: float) -> int:
+    """Release months without the first remedy: the month that is refused is the one that breaks."""
+    refused = series.release(folder, vault, reuse=False, leave_out=most_waiting)
     assert refused is not None
     assert not (folder / f"{refused}").exists()
     protect(series.months[refused - 1], series.policy()).write(folder / f"{refused}")
-    months = series.read(folder)
-    assert len(months) == refused
-    assert count_k([months[month] for month in range(1, refused)]) >= 5
-    assert people_under(list(months.values()), 5) > 0
+    *earlier, broken = series.read(folder).values()
+    assert len(earlier) == refused - 1
+    assert count_k(earlier) >= 5
+    assert count_k([*earlier, broken]) < 5
+    assert share_who_must_wait(earlier, broken, 5) > most_waiting
+    return refused
 
 
 def test_invented_people_keep_k_with_the_first_remedy(folder, vault):
-    check_kept(invented(), folder, vault, 0.2)
+    check_kept(invented(), folder, vault, 0.1)
 
 
-def test_invented_people_are_refused_without_it_where_k_breaks(folder, vault):
-    check_refused(invented(), folder, vault)
+@pytest.mark.parametrize("most_waiting", [0, 0.1])
+def test_invented_people_are_refused_without_it_where_k_breaks(most_waiting, folder, vault):
+    check_refused(invented(), folder, vault, most_waiting)
 
 
 @pytest.mark.slow
@@ -67,8 +77,11 @@ def test_patients_keep_k_with_the_first_remedy(shared_data, folder, vault):
 
 @pytest.mark.slow
 @pytest.mark.real_data
-def test_patients_are_refused_without_it_where_k_breaks(shared_data, folder, vault):
-    check_refused(diabetes(shared_data), folder, vault)
+@pytest.mark.parametrize(("most_waiting", "month"), [(0, 2), (0.05, 4)])
+def test_patients_are_refused_without_it_where_k_breaks(
+    most_waiting, month, shared_data, folder, vault
+):
+    assert check_refused(diabetes(shared_data), folder, vault, most_waiting) == month
 
 
 GOLDEN = (

@@ -175,3 +175,44 @@ def test_a_release_that_was_changed_is_not_attacked(released, run):
     said = run(*words(released))
     assert said.status == 1
     assert "doesn't have the hash" in said.err
+
+
+def test_earlier_releases_are_attacked_together(desk, run):
+    """People 0 to 399 and 200 to 599, each month on its own."""
+    rows = people(2 * N)
+    tables = {"first": rows[1 : N + 1], "second": rows[N // 2 + 1 : N + N // 2 + 1]}
+    folders = {}
+    for name, month in tables.items():
+        folders[name] = desk.folder / name
+        (desk.folder / f"{name}.csv").write_text("".join([rows[0], *month]))
+        made = run("protect", desk.folder / f"{name}.csv", desk.policy, folders[name])
+        assert made.status == 0, made.err
+    (desk.folder / "few.csv").write_text("".join(rows[: N // 2 + 1]))
+    asked = ["assess", "release", desk.folder / "second.csv", folders["second"]]
+    asked += ["--earlier", folders["first"]]
+    first = ["--earlier-table", desk.folder / "first.csv"]
+
+    said = run(*asked, *first, "--person", "name", "--json")
+    assert said.status == 0, said.err
+    assert CANARY not in said.out
+    found = [it for it in said.json["findings"] if it["attack"] == "releases/intersection"]
+    assert [it["measure"] for it in found] == [
+        "illness exposed at confidence 1",
+        *(f"illness exposed at confidence 1/{n}" for n in (2, 3, 4)),
+    ]
+    assert {it["trials"] for it in found} == {N // 2}
+    assert found[0]["unprotected"] > 0.5 > found[0]["value"]
+
+    without = run(*asked, *first, "--json")
+    again = [it for it in without.json["findings"] if it["attack"] == "releases/intersection"]
+    assert again == found, "a name is part of what rows are found by"
+
+    for more, why in (
+        ([], "There are 1 --earlier and 0 --earlier-table"),
+        ([*first, "--person", "nme"], "Did you mean 'name'"),
+        (["--earlier-table", desk.folder / "few.csv"], "Earlier table 1 has 200 rows"),
+    ):
+        refused = run(*asked, *more)
+        assert refused.status in {1, 2}
+        assert why in refused.err
+    assert "without an --earlier release" in run(*asked[:4], "--person", "name").err

@@ -108,7 +108,7 @@ def test_an_altered_release_is_found(owner):
     """By its number; the exit code says it, too. A deleted one is missing."""
     assert owner.protect("first").status == 0
     assert owner.protect("second", "--reuse", "1").status == 0
-    assert owner.book("check", "--json").json["folders"] == {"1": "unchanged", "2": "unchanged"}
+    assert owner.book("check", "--json").json["folders"] == {}
 
     manifest = owner.desk.folder / "first" / "manifest.json"
     manifest.write_text(manifest.read_text().replace("0", "1", 1))
@@ -127,6 +127,23 @@ def test_what_is_forgotten_is_asked_for(owner):
     assert owner.book("forget", "1", "--yes", "--json").json["forgotten"] == 1
     with pytest.raises(ValueError, match="forgotten"):
         ReleaseBook.open(owner.vault, dataset="people").people_of(1)
+
+
+def test_synthetic_rows_and_tables_are_booked(owner):
+    """Commands other than protect book, too; tables are found by the next ones."""
+    words = "--book", "people", "--receiver", "somebody", "--vault", owner.where
+    lock = "--vault-key-file", owner.key
+    text = owner.desk.policy.read_text().partition("[[guarantees]]")[0]
+    owner.desk.policy.write_text(f'{text}[synthesis]\nkind = "full"\n')
+    made = "synthesize", owner.desk.table, owner.desk.policy, owner.desk.folder / "drawn"
+    crossed = "crosstab", owner.desk.table, "--rows", "town", "--min-frequency", "3", "--out"
+    assert owner.run(*made, *words, *lock).status == 0
+    for out in ("first", "second"):
+        answer = owner.run(*crossed, owner.desk.folder / out, *words, *lock, "--json")
+        assert answer.status == 0, answer.json
+        assert answer.json["checked"]
+    kinds = [each["kind"] for each in owner.book("list", "--json").json["releases"]]
+    assert kinds == ["synthetic", "tables", "tables"]
 
 
 WRONG = [

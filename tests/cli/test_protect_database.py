@@ -43,6 +43,25 @@ def test_programs_get_json(shop, capsys):
     assert said["report"] == "counted"
 
 
+@pytest.mark.usefixtures("shop")
+def test_a_copy_is_booked_by_its_manifest(capsys):
+    lock = ["--vault", "vault", "--key-file", "lock"]
+    for words in (
+        ["vault", "create", "vault", "--key-file", "lock"],
+        ["book", "create", "shop", *lock],
+    ):
+        assert main(words) == 0
+    words = ["protect", "sqlite:///shop.db", "policy.toml", "sqlite:///masked.db", "--report", "r"]
+    words += ["--vault", "vault", "--vault-key-file", "lock"]
+    assert main([*words, "--book", "shop", "--receiver", "testers"]) == 0
+    assert "Checked against earlier releases" in capsys.readouterr().out
+
+    assert main(["book", "list", "shop", *lock, "--json"]) == 0
+    (booked,) = json.loads(capsys.readouterr().out)["releases"]
+    assert (booked["kind"], booked["receiver"], booked["people"]) == ("database", "testers", None)
+    assert main(["book", "check", "shop", *lock]) == 0
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

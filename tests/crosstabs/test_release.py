@@ -12,6 +12,8 @@ import pytest
 import halfmask as hm
 from halfmask import VerificationError
 from halfmask.crosstabs import TablesPolicy
+from halfmask.crosstabs._claims import _rounded_down, stated_rule
+from halfmask.crosstabs._rules import PPercent
 
 #: Contributions that no published cell shows: what is made of them must not be seen, either.
 CANARY = 70707.25
@@ -276,3 +278,8 @@ n = 1
 k = 50
 """)
     hm.protect(table, policy).write(tmp_path / "out")  # the verifier judges the sums, too
+
+
+def test_widths_are_claimed_rounded_down_but_for_noise():
+    assert [_rounded_down(each) for each in (2.99999999999, 0.123456)] == [3.0, 0.1234]
+    assert stated_rule(PPercent(p=10.0)) == {"rule": "p-percent", "p": 10.0}

@@ -129,6 +129,8 @@ def test_the_page_says_what_a_rounded_count_can_stand_for(settings, said):
         ((-1234567.5, 1234567.5), "-1234570 to 1234570"),
         ((2.9999999999, 6.0000000001), "3 to 6"),
         ((1e-13, 2004.0), "0 to 2004"),
+        ((3.0, 6.0), "3 to 6"),
+        ((0.0, np.inf), "0 or more"),
     ],
 )
 def test_intervals_in_words(bounds, text):

@@ -12,8 +12,8 @@ from tests.crosstabs._tables import cells_of
 from halfmask.crosstabs._dimension import flat_dimension
 from halfmask.crosstabs._pattern import PublishedCells
 from halfmask.crosstabs._policy import CrosstabOutput
-from halfmask.crosstabs._released import ReleasedTable
-from halfmask.crosstabs._writing import crossed_lines, file_stems, write_tables
+from halfmask.crosstabs._released import ReleasedTable, shortest
+from halfmask.crosstabs._writing import crossed_lines, file_stems, number_text, write_tables
 
 ROWS = (("region", ["north", "=south"]), ("sector", ["NA", "a b", "c.d"]))
 
@@ -140,3 +140,9 @@ def test_a_share_is_hidden_where_the_total_is():
 
     assert shown.frame["share"].to_list()[5:7] == [None, 0.1]
     assert hidden.frame["share"].null_count() == 12
+
+
+def test_numbers_are_written_without_exponents_and_noise():
+    assert [number_text(each) for each in (12.0, 0.3, None)] == ["12", "0.3", ""]
+    assert shortest(np.array([0.1 + 0.2, 12.0])).tolist() == [0.3, 12.0]
+    assert shortest(np.array([2.0**53 - 1])).tolist() == [9007199254740991.0]

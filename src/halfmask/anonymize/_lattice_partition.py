@@ -139,6 +139,7 @@ class LatticePartition(Partition):
             How many rows each new class has.
         """
         fewer = Partition.renumbered(self, target, sizes=sizes)
+        assert isinstance(fewer, LatticePartition)  # noqa: S101 # `replace` keeps the class
         feature, cut, left, right = balanced_tree(len(sizes))
         nodes = self.nodes[target >= 0]
         return replace(fewer, feature=feature, cut=cut, left=left, right=right, nodes=nodes)

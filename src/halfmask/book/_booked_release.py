@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -15,28 +15,21 @@ class BookedRelease:
 
     Attributes
     ----------
-    number, time
-        Its number in the book, from 1, which is the order; and when it was booked, in UTC.
-    receiver, kind
-        Who gets it, and the kind of release.
+    number, time, receiver, kind
+        Its number, from 1, which is the order; when it was booked, in UTC; for whom; what it is.
     state, forgotten
-        ``"left"``, ``"void"`` if it didn't leave, ``"pending"`` while it is being written; and
+        ``"left"``, ``"void"`` if it didn't leave, or ``"pending"`` while it is being written; and
         whether the keys of what the book has of it were destroyed.
-    claims, files
-        The claims, and the hash of each data file by its name.
-    manifest_sha256, policy_sha256
-        The hashes of ``manifest.json`` and of the policy.
+    claims, files, manifest_sha256, policy_sha256
+        The claims; the hashes of data files by their names, of ``manifest.json``, of the policy.
     people, whose, matched
         How many people are in it, ``None`` where nobody's rows left; by which columns they are
         compared, and whether these only stand for the person, which is weaker.
-    drawn
-        The columns that a mask randomised, each with a digest of the key of its draws.
-    kept
-        What the book has of it: ``"people"``, ``"plan"``, and ``"file:NAME"`` of tables.
-    verdict
-        Sentences: what it was checked against, and what was found.
-    accepted_by, reason
-        Who accepted that it is weaker than the floor, and why.
+    drawn, kept
+        The columns that a mask randomised, each with a digest of the key of its draws; and what the
+        book has of it: ``"people"``, ``"plan"``, and ``"file:NAME"`` of tables.
+    verdict, accepted_by, reason
+        What was found, in sentences; who accepted that it is below the floor, and why.
     out
         The absolute path of its folder, or the address in an object store.
     """
@@ -62,14 +55,13 @@ class BookedRelease:
     out: str = field(repr=False)
 
 
-def releases_of(entries: Iterable[Mapping[str, Any]]) -> dict[int, BookedRelease]:
-    """Return the releases by their numbers, as all entries together say."""
-    found: dict[int, BookedRelease] = {}
-    for entry in entries:
-        for number in entry.get("numbers", ()):
-            found[number] = replace(found[number], **entry["becomes"])
-        if "release" in entry:
-            facts = {k: tuple(v) if isinstance(v, list) else v for k, v in entry["release"].items()}
-            facts["claims"] = tuple(Claim(**each) for each in facts["claims"])
-            found[facts["number"]] = BookedRelease(**facts)
-    return found
+def add_entry(known: dict[int, BookedRelease], entry: Mapping[str, Any]) -> None:
+    """Add to the releases by their numbers what an entry says of them."""
+    for number in entry.get("numbers", ()):
+        known[number] = replace(known[number], **entry["becomes"])
+    if "release" in entry:
+        facts: dict[str, Any] = dict(entry["release"])
+        for name in ("whose", "kept", "verdict"):
+            facts[name] = tuple(facts[name])
+        facts["claims"] = tuple(Claim(**each) for each in facts["claims"])
+        known[facts["number"]] = BookedRelease(**facts)

@@ -1,7 +1,8 @@
 """The rows of a release as keyed digests: enough to compare people and values, and no more.
 
-A digest is BLAKE2b with a key, which is a MAC as HMAC is. Without the book's key nobody can try out
-values; an attacker who has the key can.
+A digest is SipHash-2-4, a pseudorandom function as HMAC is: one of eight bytes under one key, one
+of sixteen under two. Without the book's key nobody can try out values; an attacker who has the key
+can. A million digests by BLAKE2b, which hashlib makes one by one, took half as long as `protect`.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -82,10 +81,10 @@ def digest_rows(rows: LeavingRows, secret: Secret) -> BookedRows:
     if not rows.matched:
         key = secret.key("persons")
     return BookedRows(
-        persons=_digests(whose, key, 16).reshape(-1, 2),
+        persons=_digests(whose, key, 16),
         classes=np.asarray(rows.classes, dtype=np.int64),
         sensitive={
-            each.name: _digests(each.to_frame(), secret.key("values", column=each.name), 8)
+            each.name: _digests(each.to_frame(), secret.key("values", column=each.name), 8)[:, 0]
             for each in rows.sensitive
         },
     )
@@ -93,21 +92,22 @@ def digest_rows(rows: LeavingRows, secret: Secret) -> BookedRows:
 
 def _digests(table: pl.DataFrame, key: bytes, n_bytes: int) -> NDArray[np.uint64]:
     """Return a digest a row, equal where all cells are; a missing cell is one of its own."""
+    from halfmask.kernels.hashing.siphash import hash_texts  # noqa: PLC0415 # numba takes a second
+
     texts = [_text(column).rename(str(place)) for place, column in enumerate(table)]
     framed = [
         pl.concat_str(pl.col(text.name).str.len_bytes(), pl.lit(":"), text.name).fill_null("-")
         for text in texts
     ]
     rows = pl.DataFrame(texts).select(pl.concat_str(framed)).to_series()
-    keyed = blake2b(key=key, digest_size=n_bytes)
-
-    @lru_cache(maxsize=1 << 16)  # most sensitive columns have few values
-    def digest(text: str) -> bytes:
-        made = keyed.copy()
-        made.update(text.encode())
-        return made.digest()
-
-    return np.frombuffer(b"".join(map(digest, rows.to_list())), dtype="<u8")
+    found = rows.to_arrow(compat_level=pl.CompatLevel.oldest())
+    _, starts, data = (each or b"" for each in found.buffers())
+    offsets = np.frombuffer(starts, np.int64)[found.offset :][: len(rows) + 1]
+    digests = np.empty((n_bytes // 8, len(rows)), dtype=np.uint64)
+    halves = np.frombuffer(key, "<u8").reshape(-1, 2)
+    for half, of_half in zip(halves, digests, strict=False):
+        hash_texts(offsets, np.frombuffer(data, np.uint8), half[0], half[1], of_half)
+    return digests.T
 
 
 def _text(values: pl.Series) -> pl.Series:

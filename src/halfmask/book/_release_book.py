@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from halfmask._errors import ParameterError, VaultError
 from halfmask.book._book_file import BookFile, Part
-from halfmask.book._booked_release import BookedRelease, releases_of
+from halfmask.book._booked_release import BookedRelease, add_entry
 from halfmask.book._people import BookedRows, digest_rows
 from halfmask.claims import MANIFEST_NAME
 from halfmask.data.io.formats import is_object_address
@@ -67,11 +67,6 @@ class ReleaseBook:
             The vault, which gets the keys of the book.
         dataset
             The name of the data set: up to 64 letters, digits and ``_.-``.
-
-        Raises
-        ------
-        VaultError
-            If the data set has a book already.
         """
         file = _file_of(vault, dataset)
         file.create()
@@ -89,11 +84,7 @@ class ReleaseBook:
         Raises
         ------
         VaultError
-            If there is no such book, or others may read it.
-        KeyMismatchError
-            If it is of another data set, or of another vault.
-        IntegrityError
-            If an entry was altered or deleted.
+            If there is none, it is of another data set or vault, or an entry was altered.
         """
         file = _file_of(vault, dataset)
         file.entries()
@@ -106,7 +97,7 @@ class ReleaseBook:
 
     def releases(self) -> tuple[BookedRelease, ...]:
         """Return all releases in order, also those that didn't leave."""
-        return tuple(releases_of(self._file.entries()).values())
+        return tuple(self._known().values())
 
     def find(self, release: int | str | Path) -> int:
         """Return the number of a release.
@@ -115,11 +106,6 @@ class ReleaseBook:
         ----------
         release
             A number, ``"last"`` for the newest that left, or the folder of a release.
-
-        Raises
-        ------
-        ParameterError
-            If the book doesn't have it.
         """
         known, text = self.releases(), str(release)
         left = {each.number: each.manifest_sha256 for each in known if each.state == "left"}
@@ -186,9 +172,9 @@ class ReleaseBook:
         return SectionBooking(self, section)
 
     def forget(self, number: int | None = None) -> None:
-        """Destroy the keys of a release's people, plan and files; it is booked that they are gone.
+        """Destroy the key of a release's people, plan and files, and book it.
 
-        Later releases aren't compared with it, and say so. Copies of the vault still have the keys.
+        Later releases aren't compared with it, and say so. Copies of the vault still have the key.
 
         Parameters
         ----------
@@ -196,22 +182,22 @@ class ReleaseBook:
             The number of the release; by default all of them.
         """
         with self.writing() as pen:
-            if number is not None and number not in {each.number for each in pen.releases}:
+            if number is not None and number not in pen.known:
                 raise _unknown()
-            known = [it.number for it in pen.releases if not it.forgotten]
+            known = [it.number for it in pen.known.values() if not it.forgotten]
             if chosen := [it for it in known if number in {None, it}]:
                 pen.drop(chosen, forgotten=True)
 
     def check_folders(self) -> dict[int, str]:
-        """Return the releases whose folder isn't what left, by number.
+        """Return which releases are ``"altered"`` or ``"missing"`` now, by number.
 
-        Their folder is ``"altered"`` if its manifest or a data file is another, ``"missing"`` if it
-        isn't there. Object stores aren't looked at.
+        Manifest and data files are compared. Object stores aren't looked at.
         """
-        left = [each for each in self.releases() if each.state == "left" and "://" not in each.out]
         found = {}
-        for each in left:
+        for each in self.releases():
             folder, hashes = Path(each.out), {MANIFEST_NAME: each.manifest_sha256, **each.files}
+            if each.state != "left" or "://" in each.out:
+                continue
             if any(_hash_of(folder / name) != sha256 for name, sha256 in hashes.items()):
                 found[each.number] = "altered" if folder.is_dir() else "missing"
         return found
@@ -224,7 +210,7 @@ class ReleaseBook:
         context ends well, what the pen wrote has left; after an exception its folder decides.
         """
         with self._file.locked():
-            pen = Pen(file=self._file, entries=self._file.entries())
+            pen = Pen(file=self._file, known=self._known())
             pen.settle()
             try:
                 yield pen
@@ -233,9 +219,15 @@ class ReleaseBook:
                 raise
             pen.settle(ended_well=True)
 
+    def _known(self) -> dict[int, BookedRelease]:
+        known: dict[int, BookedRelease] = {}
+        for entry in self._file.entries():
+            add_entry(known, entry)
+        return known
+
     def _parts(self, number: int, prefix: str) -> dict[str, bytes]:
         """Return parts of a release whose names have a prefix, by the rest of their names."""
-        found = releases_of(self._file.entries()).get(number)
+        found = self._known().get(number)
         if found is None:
             raise _unknown()
         if found.forgotten:
@@ -252,12 +244,7 @@ class Pen:
     """Writes releases into a book: ``with book.writing() as pen``."""
 
     file: BookFile
-    entries: list[Any]
-
-    @property
-    def releases(self) -> tuple[BookedRelease, ...]:
-        """All releases in the book, as of now."""
-        return tuple(releases_of(self.entries).values())
+    known: dict[int, BookedRelease]
 
     def pending(  # noqa: PLR0913 # what is booked
         self,
@@ -277,23 +264,30 @@ class Pen:
         ``folder`` has its files now, ``out`` is where it is going to be. ``rows`` are those of
         ``leaving`` as digests, if they were made before.
         """
-        number = 1 + len(self.releases)
-        parts: dict[str, bytes] = {}
+        number, now = 1 + len(self.known), _now()
+        if any(now < each.time for each in self.known.values()):
+            warnings.warn(
+                "The clock was set back. The book orders releases by their numbers.", stacklevel=2
+            )
+        parts: dict[Part, bytes] = {}
         facts: dict[str, object] = {}
         given = leaving or Leaving()
         if given.rows is not None:
             rows = rows or digest_rows(given.rows, self.file.secret())
-            parts[_PEOPLE] = rows.to_bytes()
-            facts = {"people": rows.n_people, "whose": given.rows.whose.columns}
-            facts |= {"matched": given.rows.matched, "drawn": dict(given.rows.drawn)}
+            parts[number, _PEOPLE] = rows.to_bytes()
+            facts = {
+                "people": rows.n_people,
+                "matched": given.rows.matched,
+                "drawn": dict(given.rows.drawn),
+            }
         if given.plan is not None:
-            parts[_PLAN] = given.plan
+            parts[number, _PLAN] = given.plan
         if given.keeps_files:
             names = [MANIFEST_NAME, *(each.name for each in manifest.files)]
-            parts |= {f"{_FILE}{name}": (folder / name).read_bytes() for name in names}
+            parts |= {(number, _FILE + name): (folder / name).read_bytes() for name in names}
         release = {
             "number": number,
-            "time": self._read_clock(),
+            "time": now,
             "receiver": receiver,
             "kind": manifest.kind,
             "claims": [each.to_dict() for each in manifest.claims],
@@ -301,50 +295,36 @@ class Pen:
             "manifest_sha256": _hash_of(folder / MANIFEST_NAME),
             "policy_sha256": manifest.policy_sha256,
             **facts,
-            "kept": list(parts),
+            "whose": [] if given.rows is None else given.rows.whose.columns,
+            "kept": [name for _, name in parts],
             "verdict": list(verdict),
             "accepted_by": accepted_by,
             "reason": reason,
             "out": _written(out),
         }
-        self._append({"release": release}, parts={(number, k): raw for k, raw in parts.items()})
+        self._append({"release": release}, parts=parts)
         return number
 
     def settle(self, *, ended_well: bool = False) -> None:
         """Write what became of pending releases: ``left`` if the folder is there, else ``void``."""
-        for each in self.releases:
+        for each in tuple(self.known.values()):
             if each.state == "pending" and (ended_well or _has_left(each)):
                 self._append({"numbers": [each.number], "becomes": {"state": "left"}})
             elif each.state == "pending":
                 self.drop([each.number], state="void")
         # A process may have died before it destroyed them.
-        gone = [each.number for each in self.releases if each.forgotten or each.state == "void"]
+        gone = [
+            each.number for each in self.known.values() if each.forgotten or each.state == "void"
+        ]
         self.file.destroy_keys(gone)
 
     def drop(self, numbers: Sequence[int], **becomes: object) -> None:
         """Destroy the parts of releases, and write why."""
         self._append({"numbers": numbers, "becomes": becomes, "time": _now()}, drop=numbers)
 
-    def _append(
-        self,
-        entry: Mapping[str, object],
-        *,
-        parts: Mapping[Part, bytes] | None = None,
-        drop: Sequence[int] = (),
-    ) -> None:
-        self.file.append(entry, parts=parts or {}, drop=drop)
-        self.entries.append(entry)
-
-    def _read_clock(self) -> str:
-        """Return the time; warn if it is before that of an earlier release."""
-        now = _now()
-        if any(now < each.time for each in self.releases):
-            warnings.warn(
-                "The clock was set back: the book has later releases already. Their order is that "
-                "of their numbers.",
-                stacklevel=2,
-            )
-        return now
+    def _append(self, entry: Mapping[str, object], **changes: Any) -> None:  # noqa: ANN401
+        self.file.append(entry, **changes)
+        add_entry(self.known, entry)
 
 
 def _file_of(vault: object, dataset: str) -> BookFile:

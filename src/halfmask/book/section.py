@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StrictStr, model_validator
 
@@ -63,3 +63,19 @@ class BookSection(Section):
                 "has a person and columns to match.", hint="Leave out match: a person is stronger."
             )
         return self
+
+
+_OF_CLASSES: Final = ("min_k", "min_l", "max_t", "reuse", "leave_out")
+_OF_PEOPLE: Final = ("person", "match")
+
+
+def check_unused(section: BookSection | None, *, has_people: bool) -> None:
+    """Raise where ``[book]`` has a key that means nothing for a release without classes."""
+    unused = _OF_CLASSES if has_people else (*_OF_PEOPLE, *_OF_CLASSES)
+    given = [key for key in unused if section is not None and key in section.model_fields_set]
+    if given:
+        what = "classes" if given[0] in _OF_CLASSES else "rows of people"
+        raise PolicyError(
+            f"[book] has the key {given[0]!r}, which is about {what}; the release has none.",
+            hint="Leave it out.",
+        )

@@ -27,6 +27,39 @@ NUMBERS: Final = ("numeric", "datetime")
 READ_ALIKE: Final = "Give the policy by --policy, so that TABLE is read as protect read it."
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierOptions:
+    """Releases that left before, and how their people are found in the tables."""
+
+    earlier: list[str] | None = option(
+        "--earlier RELEASE: A release of some of the same people that left before; may be given "
+        "more than once. All are attacked together."
+    )
+    earlier_table: list[str] | None = option(
+        "--earlier-table TABLE: The table that an --earlier release was made of; one for each, in "
+        "the same order."
+    )
+    person: str | None = option(
+        "--person COLUMN: The column of the tables that says whose row it is. By default rows that "
+        "are equal in all columns are one person's."
+    )
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Return each earlier release with its table."""
+        folders, tables = self.earlier or [], self.earlier_table or []
+        if len(tables) != len(folders):
+            raise UsageError(
+                f"There are {len(folders)} --earlier and {len(tables)} --earlier-table.",
+                hint="Give a table for each earlier release, in the same order.",
+            )
+        if self.person is not None and not folders:
+            raise UsageError(
+                "--person is given without an --earlier release.",
+                hint="It finds the people of TABLE in earlier releases.",
+            )
+        return list(zip(folders, tables, strict=True))
+
+
 @spreads_groups
 def release(  # each is an option
     table: str = TABLE,
@@ -40,6 +73,7 @@ def release(  # each is an option
         "--policy POLICY: The policy of the release. TABLE and the control table are read as it "
         "says."
     ),
+    before: EarlierOptions,
     seed: int = option("--seed N: The seed of the random draws.", 0, min=0),
     out: str | None = option("--out -o FILE: Write the results to this file, as JSON."),
     picture: str | None = option("--picture FILE: Draw the results in this file, as SVG."),
@@ -52,6 +86,7 @@ def release(  # each is an option
     shuffles rows, so attacks that need the original row of each released row aren't run. Files
     are written only if you name them. The exit code is 0, whatever the attacks find.
     """
+    pairs = before.pairs()
     if policy is not None and reading != Reading():
         raise UsageError(
             "--policy and options of reading are given.",
@@ -59,7 +94,22 @@ def release(  # each is an option
         )
     with saying.stages() as stages:
         stages("verifying")
-        target = _shuffled(table, folder, control, policy, reading)
+        known = None if policy is None else _policy_of(policy, folder)
+        target = _shuffled(folder, table, known, reading, "TABLE")
+        earlier = [
+            _shuffled(*pair, known, reading, f"Earlier table {place + 1}")
+            for place, pair in enumerate(pairs)
+        ]
+        names = dict.fromkeys(n for it in (target, *earlier) for n in it.quasi_identifiers)
+        target = replace(
+            target,
+            control=None
+            if control is None
+            else _read(control, known, reading, "The control table"),
+            quasi_identifiers=tuple(n for n in names if n in target.original.columns),
+            earlier=tuple((each.released, each.original) for each in earlier),
+            person=before.person,
+        )
         found = rooms.assess.attacks.attack_shuffled(target, random_state=seed, progress=stages)
     return say_findings(found, out, picture, "released", saying)
 
@@ -72,7 +122,6 @@ class _Stated:
     """
 
     files: tuple[DataFile, ...]
-    policy_sha256: str
     columns: tuple[ReleasedColumn | MaskedColumn, ...]
     unchanged: frozenset[str]
     n_in: int
@@ -88,7 +137,6 @@ def _stated_by_masks(manifest: Manifest) -> _Stated:
     masked = rooms.claims.MaskedDetails.of(manifest)
     return _Stated(
         files=manifest.files,
-        policy_sha256=manifest.policy_sha256,
         columns=masked.columns,
         unchanged=frozenset(c.name for c in masked.columns if not masked.masks_of(c.name)),
         n_in=masked.rows.n_in,
@@ -100,7 +148,6 @@ def _stated_by_classes(manifest: Manifest) -> _Stated:
     table = rooms.claims.table_manifest(manifest)
     return _Stated(
         files=table.files,
-        policy_sha256=table.policy_sha256,
         columns=_with_ranges(table.columns),
         half_open=frozenset(c.bound_of or c.name for c in table.columns if c.range_step),
         bounds={
@@ -127,20 +174,19 @@ def _with_ranges(columns: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ...
 
 
 def _shuffled(
-    table: str, folder: str, control: str | None, policy: str | None, reading: Reading
+    folder: str, table: str, known: Policy | None, reading: Reading, called: str
 ) -> rooms.assess.attacks.Shuffled:
-    """Read the release and the tables, and refuse what doesn't belong together."""
+    """Read a release and its table, and refuse what doesn't belong together."""
     manifest = rooms.claims.read_manifest(Path(folder))
     stated = _STATED.get(manifest.kind, _stated_by_classes)(manifest)
     rooms.verifier.verify(folder).raise_if_broken()
-    known = None if policy is None else _policy_of(policy, stated)
-    original = _read(table, known, reading, "TABLE")
-    _check_table(original, stated)
+    original = _read(table, known, reading, called)
+    _check_table(original, stated, called)
     quasi_identifiers = stated.of_role("quasi_identifier")
     found = rooms.assess.attacks.Shuffled(
         released=_released(Path(folder), stated),
         original=original,
-        control=None if control is None else _read(control, known, reading, "The control table"),
+        control=None,
         quasi_identifiers=quasi_identifiers,
         secrets=stated.of_role("sensitive"),
         unchanged=stated.unchanged,
@@ -149,15 +195,15 @@ def _shuffled(
     lacking = found.not_in_original()
     if lacking:
         raise DataError(
-            f"Column {lacking!r} was released unchanged and has values that TABLE hasn't.",
+            f"Column {lacking!r} was released unchanged and has values that {called} hasn't.",
             hint=f"Give the table that the release was made of. {READ_ALIKE}",
         )
     return found
 
 
-def _policy_of(where: str, stated: _Stated) -> Policy:
+def _policy_of(where: str, folder: str) -> Policy:
     policy = rooms.microdata.Policy.load(where)
-    if policy.sha256 != stated.policy_sha256:
+    if policy.sha256 != rooms.claims.read_manifest(Path(folder)).policy_sha256:
         raise UsageError(
             "The release was made by another policy than --policy.",
             hint="Give the policy that protect used, unchanged.",
@@ -171,18 +217,18 @@ def _read(table: str, policy: Policy | None, reading: Reading, called: str) -> p
     return rooms.data.open_table(table, options=policy.read_options(), called=called).read()
 
 
-def _check_table(original: pl.DataFrame, stated: _Stated) -> None:
+def _check_table(original: pl.DataFrame, stated: _Stated, called: str) -> None:
     """Refuse a table that the release can't be of, or that is read in another way."""
     fits = original.height >= stated.n_in if stated.is_sampled else original.height == stated.n_in
     if not fits:
         raise DataError(
-            f"TABLE has {original.height:,} rows, and the release was made of {stated.n_in:,}.",
+            f"{called} has {original.height:,} rows, and the release was made of {stated.n_in:,}.",
             hint="Give the table that the release was made of.",
         )
     for each in stated.columns:
         dtype = original.schema.get(each.name)
         if dtype is None:
-            raise SchemaError(f"TABLE lacks the released column {each.name!r}.", hint=READ_ALIKE)
+            raise SchemaError(f"{called} lacks the released column {each.name!r}.", hint=READ_ALIKE)
         if each.kind in NUMBERS and not (dtype.is_numeric() or dtype.is_temporal()):
             raise SchemaError(
                 f"Column {each.name!r} is {each.kind} in the release and read as {dtype}.",

@@ -11,7 +11,7 @@ from halfmask.cli._claims import some
 from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
-from halfmask.cli._options import SayingOptions, command_group
+from halfmask.cli._options import AnswerOptions, command_group
 from halfmask.cli._vault import LockOptions, confirm
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class BookOptions:
         elif self.receiver is None:
             raise UsageError("--receiver is missing.", hint="Say who gets the release.")
         opened = rooms.book.ReleaseBook.open(vault, dataset=given["dataset"])
-        if self.reuse is not None:
+        if self.reuse not in {None, "last"}:  # the last one that has classes
             given["reuse"] = opened.find(self.reuse)
         return opened.booking(_section(given))
 
@@ -104,7 +104,7 @@ _NAMED: Final = "Its number in the book, its folder, or the word last."
 
 @book.command()
 @spreads_groups
-def create(dataset: str = DATASET, *, where: BookPlace, saying: SayingOptions) -> int:
+def create(dataset: str = DATASET, *, where: BookPlace, saying: AnswerOptions) -> int:
     """Make the book of a data set in a vault, once.
 
     Then halfmask protect --book checks each release against all earlier ones, and books it.
@@ -117,16 +117,15 @@ def create(dataset: str = DATASET, *, where: BookPlace, saying: SayingOptions) -
 
 @book.command(name="list")
 @spreads_groups
-def list_(dataset: str = DATASET, *, where: BookPlace, saying: SayingOptions) -> int:
-    """List what was released, and to whom; with --verbose also what was found."""
+def list_(dataset: str = DATASET, *, where: BookPlace, saying: AnswerOptions) -> int:
+    """List what was released, and to whom."""
     releases = where.open(dataset).releases()
-    heads = ["", "released (UTC)", "receiver", "kind", "people", "state"]
-    table = listing(*heads, *(["found"] * saying.verbose), right=("", "people"))
+    heads = ("", "released (UTC)", "receiver", "kind", "people", "state")
+    table = listing(*heads, right=("", "people"))
     for each in releases:
         people = "" if each.people is None else f"{each.people:,}"
         cells = (_moment(each), each.receiver, each.kind, people, _state(each))
-        found = [" ".join(each.verdict)] * saying.verbose
-        table.add_row(str(each.number), *map(printable, (*cells, *found)))
+        table.add_row(str(each.number), *map(printable, cells))
     told = f"The book of {printable(dataset)}: {some(len(releases), 'release')}"
     facts = {"dataset": dataset, "releases": [_as_dict(each) for each in releases]}
     return saying.say(facts, told, *([table] if releases else ()))
@@ -139,7 +138,7 @@ def show(
     release: str = argument(f"RELEASE: {_NAMED}"),
     *,
     where: BookPlace,
-    saying: SayingOptions,
+    saying: AnswerOptions,
 ) -> int:
     """Show one release: its claims and files, and what it was checked against."""
     opened = where.open(dataset)
@@ -150,23 +149,22 @@ def show(
 
 @book.command()
 @spreads_groups
-def check(dataset: str = DATASET, *, where: BookPlace, saying: SayingOptions) -> int:
+def check(dataset: str = DATASET, *, where: BookPlace, saying: AnswerOptions) -> int:
     """Check the book, and whether its releases were altered or deleted since.
 
     The exit code is 1 if one was.
     """
-    states = where.open(dataset).check_folders()
-    gone = [number for number, each in states.items() if each in {"altered", "missing"}]
+    found = where.open(dataset).check_folders()
+    if not found:
+        told = "Nothing was altered: no entry of the book, and no folder of its releases."
+        return saying.say({"dataset": dataset, "folders": {}}, told)
+    told = f"{some(len(found), 'release')} altered or missing."
+    failed = {"error": told, "hint": _ALTERED, "code": IntegrityError.code, "status": 1}
     table = listing("release", "folder", right=("release",))
-    for number, each in states.items():
+    for number, each in found.items():
         table.add_row(str(number), each)
-    told, failed = "No entry was altered, and no release that can be seen.", {}
-    if gone:
-        told = f"{some(len(gone), 'release')} altered or deleted since."
-        failed = {"error": told, "hint": _ALTERED, "code": IntegrityError.code, "status": 1}
-    facts = {"dataset": dataset, "ok": not gone, **failed, "folders": states}
-    saying.say(facts, told, *([table] if states else ()))
-    return 1 if gone else 0
+    saying.say({"ok": False, **failed, "dataset": dataset, "folders": found}, told, table, _ALTERED)
+    return 1
 
 
 @book.command()
@@ -177,7 +175,7 @@ def forget(
     *,
     yes: bool = flag("--yes: Don't ask for confirmation."),
     where: BookPlace,
-    saying: SayingOptions,
+    saying: AnswerOptions,
 ) -> int:
     """Destroy the keys of what the book knows of people, of one release or of all.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from halfmask._errors import PolicyError
 from halfmask.cli import _rooms as rooms
+from halfmask.cli._book import BookOptions
 from halfmask.cli._budget import ReleaseLedger, pairs
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import (
@@ -353,6 +354,7 @@ def crosstab(
         "By default halfmask draws random bytes and doesn't store them."
     ),
     pseudonyms: PseudonymVault,
+    booked: BookOptions,
     budget: ReleaseLedger,
     where_run: EngineOptions,
     head: HeaderOptions,
@@ -387,6 +389,7 @@ def crosstab(
         out,
         options=head.options(),
         budget=budget,
+        booked=booked,
         where_run=where_run,
         saying=saying,
         overwrite=overwrite,

@@ -22,7 +22,7 @@ from halfmask.cli._policy_file import ChosenColumns, PolicyFile, show_decisions
 from halfmask.cli._protect_database import check_database_options, copy_database, is_whole_database
 from halfmask.cli._show_release import say_release
 from halfmask.cli._tables import HeaderOptions
-from halfmask.cli._vault import PseudonymVault  # noqa: TC001 # typer reads the type
+from halfmask.cli._vault import PseudonymVault
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,20 +134,20 @@ def protect(
     )
     if isinstance(wanted, rooms.microdata.Policy) and wanted.is_masks_alone:
         _check_masks_alone(given, budget)
-    booking = booked.open(wanted, opened["vault"])
     make_release(
         table,
         wanted,
         out,
         options={} if more else head.options(),
         budget=budget,
+        booked=booked,
         where_run=where_run,
         saying=saying,
         overwrite=overwrite,
         show=show,
         kept=kept,
         more=more,
-        **opened | ({} if booking is None else {"book": booking}),
+        **opened,
     )
     return 0
 
@@ -207,6 +207,7 @@ def make_release(
     *,
     options: Mapping[str, Any],
     budget: ReleaseLedger,
+    booked: BookOptions,
     where_run: EngineOptions,
     saying: SayingOptions,
     overwrite: bool,
@@ -217,6 +218,7 @@ def make_release(
 ) -> None:
     """Make a release of any kind, and say what came of it."""
     ledger = budget.open(table, is_read_otherwise=bool(options))
+    given["book"] = booked.open(policy, given["vault"])
     opened = opened_by(table, policy, options) if options else table
     with kept, where_run.connected() as engine, saying.stages() as stages:
         given |= {"engine": engine, "ledger": ledger, "progress": stages}
@@ -350,6 +352,8 @@ def synthesize(
     *,
     overwrite: bool = OVERWRITE,
     key_file: str | None = KEY_FILE,
+    pseudonyms: PseudonymVault,
+    booked: BookOptions,
     budget: ReleaseLedger,
     where_run: EngineOptions,
     head: HeaderOptions,
@@ -379,10 +383,12 @@ def synthesize(
         out,
         options=head.options(),
         budget=budget,
+        booked=booked,
         where_run=where_run,
         saying=saying,
         overwrite=overwrite,
         show=show,
         key=key_in(key_file),
+        vault=pseudonyms.open(policy),
     )
     return 0

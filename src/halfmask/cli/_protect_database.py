@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import console, listing, printable
 from halfmask.cli._failures import UsageError
+from halfmask.cli._show_release import checked_of, show_checked
 
 if TYPE_CHECKING:
     from halfmask.cli._book import BookOptions
@@ -59,7 +60,6 @@ def copy_database(
     """Copy a database through masks, and say what was counted."""
     folder = report or f"{rooms.data.io.database_url.DatabaseUrl.parse(target).name}.report"
     wanted = rooms.databases.DatabasePolicy.load(policy)
-    booking = booked.open(wanted, vault)
     with saying.stages() as stages:
         release = rooms.microdata.protect_to(
             source,
@@ -70,10 +70,13 @@ def copy_database(
             vault=vault,
             overwrite=overwrite,
             progress=stages,
-            **({} if booking is None else {"book": booking}),
+            book=booked.open(wanted, vault),
         )
     copied: rooms.databases.MaskedDatabase = release.facts
-    return saying.say({"report": folder, **_as_dict(copied)}, lambda: _show(copied, folder))
+    facts = {"report": folder, **_as_dict(copied), **checked_of(release)}
+    return saying.say(
+        facts, lambda: _show(copied, folder), lambda: show_checked(release, console())
+    )
 
 
 def propose(source: str, policy: PolicyFile, saying: SayingOptions) -> int:

@@ -401,11 +401,24 @@ def _as_dict(release: Release[Any], view: _View, out: str) -> dict[str, object]:
         "rows": dict(release.rows),
         **levels,
         "verification": verification.to_dict(),
-        **({"checked": list(release.checked)} if release.booking is not None else {}),
+        **checked_of(release),
         **numbers,
         **({} if view.warnings is None else {"warnings": [*view.warnings(release)]}),
         "weaknesses": list(manifest.weaknesses),
     }
+
+
+def checked_of(release: Release[Any]) -> dict[str, list[str]]:
+    """Return what a release was checked against, if it is in a book."""
+    return {} if release.booking is None else {"checked": [*release.checked]}
+
+
+def show_checked(release: Release[Any], screen: Console) -> None:
+    """Show what a release was checked against, if it is in a book."""
+    if release.checked:
+        screen.print("\nChecked against earlier releases", style="bold")
+    for sentence in release.checked:
+        screen.print(f"- {printable(sentence)}", soft_wrap=True)
 
 
 def _owners_page(view: _View, out: str) -> str | None:
@@ -428,10 +441,7 @@ def _show(release: Release[Any], view: _View, out: str, screen: Console, *, verb
         screen.print(f"Owner    {printable(page)}, which isn't part of it", soft_wrap=True)
     screen.print("\nClaims, verified on disk", style="bold")
     view.claims(verification.claims, screen)
-    if release.checked:
-        screen.print("\nChecked against earlier releases", style="bold")
-        for sentence in release.checked:
-            screen.print(f"- {printable(sentence)}", soft_wrap=True)
+    show_checked(release, screen)
     if view.measured is not None:
         view.measured(release, screen, verbose=verbose)
     weaknesses = dict.fromkeys((*manifest.weaknesses, *verification.weaknesses))

@@ -34,9 +34,7 @@ def cell_key_secret(vault: Vault, *, create: bool = True) -> bytes:
 def record_keys(records: pl.Series, key: bytes) -> pl.Series:
     """Return 64 bits for each record, by keyed BLAKE2b (RFC 7693) of its text.
 
-    7, 7.0 and "7" are one record, and the column's name doesn't matter: tables from CSV and Parquet
-    have the same counts. Sums over the records of a cell are exact in any order, since unsigned
-    integers wrap around.
+    7, 7.0 and "7" are one record, whatever the column's name: CSV and Parquet have the same counts.
     """
     check_key(key)
     kind = records.dtype
@@ -63,10 +61,7 @@ def record_keys(records: pl.Series, key: bytes) -> pl.Series:
 
 
 def check_records(records: pl.Series) -> None:
-    """Raise if a record has several rows of the whole table: a count would count it twice.
-
-    Such a record could change a count by more than one, which the transition table doesn't cover.
-    """
+    """Raise if a record has several rows: it could change a count by more than one."""
     repeated = len(records) - records.n_unique()
     if repeated:
         raise DataError(

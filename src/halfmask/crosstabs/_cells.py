@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -93,10 +93,6 @@ class CellSystem:
             if (codes[:, at] != each.position[each.total]).any()
         )
 
-    def with_value(self, value: Floats) -> CellSystem:
-        """Return the same cells with other values, such as rounded ones."""
-        return replace(self, value=value)
-
     def labels(self, cells: Ints, names: Sequence[str]) -> pl.DataFrame:
         """Return the codes of some cells as texts, a column for each named dimension."""
         known = {each.name: number for number, each in enumerate(self.dimensions)}
@@ -108,10 +104,7 @@ class CellSystem:
 
 
 def row_keys(codes: Codes, sizes: Sequence[int]) -> Ints:
-    """Return one number for each row of codes: rows are in order as their numbers are.
-
-    Many dimensions have more combinations than 63 bits: rows are then numbered as they occur.
-    """
+    """Return a number for each row of codes in their order; as they occur where 63 bits lack."""
     keys = np.zeros(len(codes), dtype=np.int64)
     bound = 1
     for at, size in enumerate(sizes):
@@ -193,3 +186,9 @@ def places_of(numbers: Ints) -> dict[int, Ints]:
     order = np.argsort(numbers, kind="stable")
     found, starts = np.unique(numbers[order], return_index=True)
     return dict(zip(found.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}
+
+
+def ranges_of(first: Ints, lengths: Ints) -> tuple[Ints, Ints]:
+    """Return the numbers of ranges, one after the other, after the position of each one's range."""
+    at = np.repeat(np.arange(len(lengths)), lengths)
+    return at, np.arange(len(at)) + np.repeat(first - np.cumsum(lengths) + lengths, lengths)

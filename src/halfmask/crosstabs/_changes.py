@@ -46,10 +46,7 @@ class CrosstabChange:
 
 
 def crosstab_change(published: PublishedCells, cells: Ints | None = None) -> CrosstabChange:
-    """Compare published cells of a table, or of all of a measure, with true ones.
-
-    The result depends on true values: it is for the owner.
-    """
+    """Compare published cells of a table, or of a measure, with true ones: for the owner."""
     every = np.arange(published.cells.n) if cells is None else cells
     true, hidden = published.cells.value[every], published.hidden[every]
     shown = published.value[every][~hidden]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -41,11 +41,15 @@ if TYPE_CHECKING:
 _DIGITS: Final = 4
 
 
-def tables_claims(published: Sequence[PublishedCells], policy: TablesPolicy) -> Iterator[Claim]:
+def tables_claims(
+    published: Sequence[PublishedCells], policy: TablesPolicy, n_earlier: int
+) -> Iterator[Claim]:
     """Yield what the verifier is to count again."""
     protection = policy.made_protection()
     if isinstance(protection, Suppression):
         yield from _suppression_claims(published, policy, protection)
+        if n_earlier:
+            yield _claim(EARLIER_TABLES, {"releases": n_earlier})
     elif isinstance(protection, TableRounding):
         yield from _rounding_claims(published, protection)
     elif isinstance(protection, SmallCounts):
@@ -58,21 +62,10 @@ def tables_claims(published: Sequence[PublishedCells], policy: TablesPolicy) -> 
             yield _claim(MINIMUM_COUNT, {"n": protection.least_count})
 
 
-def _claim(
-    model: str,
-    parameters: Mapping[str, float | int | str] | None = None,
-    *,
-    about: Mapping[str, Json] | None = None,
-    evidence: Mapping[str, Json] | None = None,
-    basis: Literal["counted", "accounted"] = "counted",
-) -> Claim:
-    return Claim(
-        model=model,
-        parameters=parameters or {},
-        about=about or {},
-        basis=basis,
-        evidence=evidence or {},
-    )
+def _claim(model: str, parameters: Mapping[str, Any] | None = None, **stated: Any) -> Claim:  # noqa: ANN401 # JSON
+    """Make a claim, by default one that is counted."""
+    given = {"about": {}, "evidence": {}, "basis": "counted", **stated}
+    return Claim(model=model, parameters=parameters or {}, **given)
 
 
 def _suppression_claims(
@@ -101,19 +94,10 @@ def _suppression_claims(
             # Their number would tell which hidden cells are sensitive, where all of them are.
             evidence={},
         )
-    if policy.earlier:
-        yield _claim(EARLIER_TABLES, {"releases": len(policy.earlier)})
 
 
 def stated_rule(rule: CellRule) -> dict[str, Json]:
-    """Return a rule with its parameters, as the manifest states it: what isn't given is left out.
-
-    Examples
-    --------
-    >>> from halfmask.crosstabs._rules import PPercent
-    >>> stated_rule(PPercent(p=10.0))
-    {'rule': 'p-percent', 'p': 10.0}
-    """
+    """Return a rule with its parameters, as the manifest states it, without what isn't given."""
     given = ((each.name, getattr(rule, each.name)) for each in fields(rule))
     stated = {name: value for name, value in given if value not in (None, ())}
     lists = {name: list(it) if isinstance(it, tuple) else it for name, it in stated.items()}
@@ -139,10 +123,7 @@ def _cell_key_claim(settings: CellKey) -> Claim:
 
 
 def additive_claim(published: Sequence[PublishedCells], *, within: float = 0.0) -> Claim:
-    """Claim that equations hold: those without a hidden cell, which can be added up again.
-
-    Ready tables may have been rounded before: then they hold within half a unit for each cell.
-    """
+    """Claim that equations without a hidden cell hold: ready ones within half a unit a cell."""
     whole = 0
     for each in published:
         n_hidden = abs(each.cells.equations) @ each.hidden.astype(np.float64)
@@ -166,20 +147,14 @@ def _narrowest(published: PublishedCells, found: Audit) -> tuple[str, float]:
 
 
 def _rounded_down(width: float) -> float:
-    """Return a width rounded down, but for the noise of linear programs.
-
-    Examples
-    --------
-    >>> _rounded_down(2.99999999999), _rounded_down(0.123456)
-    (3.0, 0.1234)
-    """
+    """Return a width rounded down, but for the noise of linear programs."""
     if width <= 0:
         return 0.0
     step = 10.0 ** (math.floor(math.log10(width)) + 1 - _DIGITS)
     return float(f"{math.floor(width * (1 + 1e-8) / step) * step:.{_DIGITS}g}")
 
 
-def tables_weaknesses(policy: TablesPolicy) -> list[str]:
+def tables_weaknesses(policy: TablesPolicy, *, is_later: bool) -> list[str]:
     """Name what a release of tables doesn't protect from."""
     protection = policy.made_protection()
     found = _OF_METHOD[type(protection)].splitlines()
@@ -187,7 +162,7 @@ def tables_weaknesses(policy: TablesPolicy) -> list[str]:
         found += [_ZEROS] if policy.zeros == "published" else []
         found += [_LONE] if protection.singletons == "off" else []
         found += [_MEASURES] if len({it.value for it in policy.tables if it.value}) > 1 else []
-        found += [_LATER if policy.earlier else _SECOND]
+        found += [_LATER if is_later else _SECOND]
     return found
 
 

@@ -147,10 +147,7 @@ def flat_dimension(name: str, codes: Sequence[str], *, total: str = "Total") -> 
 
 
 def tree_dimension(name: str, paths: Iterable[Sequence[str]], *, total: str = "Total") -> Dimension:
-    """Return a dimension of paths from the top to a leaf, such as (country, region, town).
-
-    A code that repeats its parent's name is the parent: levels with one child add no code.
-    """
+    """Return a dimension of paths to leaves; a code of its parent's name is the parent."""
     parts: dict[str, dict[str, None]] = {total: {}}
     for path in paths:
         above = total

@@ -1,11 +1,12 @@
 """What everybody knows before a table is published: bounds, given states, and earlier releases.
 
 A cell that an earlier release published with the same value must stay: hiding it would hide
-nothing. A cell that it hid stays hidden, so that today's tables don't tell what was hidden before.
-A cell that it published with another value, as next month's rows give, isn't the same: it isn't
-linked, and `Knowledge.unlinked` counts it. Where today's tables have further cells, each earlier
-table must be part of one of them: hidden cells that are in no equation could be told unseen. The
-verifier audits all releases together; hidden cells that they tell leave no release.
+nothing. A cell that it hid stays hidden. A cell of another value, as next month's rows give, isn't
+the same: `Knowledge.unlinked` counts it. Rounded values bound the true ones.
+
+Each table of a release that the policy names must be part of one of today's. A booked one needn't,
+unless the cells that both have were hidden: what was hidden is in no equation of today's otherwise.
+The verifier audits all releases together; hidden cells that they tell leave no release.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import PolicyError
-from halfmask.claims.crosstab_manifest import HIDDEN, STATE, VALUE, TablesDetails
+from halfmask.claims.crosstab_manifest import DEVIATIONS, HIDDEN, STATE, VALUE, TablesDetails
 from halfmask.claims.manifest import folder_of, manifest_path
 from halfmask.claims.manifest_reader import read_manifest
 from halfmask.crosstabs._pattern import Knowledge
@@ -47,38 +48,68 @@ class _Earlier:
     totals: Mapping[str, str]
     #: A column of codes for each dimension, named by its number, then `VALUE`, and whether hidden.
     cells: pl.DataFrame
+    #: By how much published values may differ from the true ones.
+    off: float
+    #: Whether the policy names the release; otherwise it is in the book.
+    is_named: bool
 
 
-def apply_earlier(cells: tuple[CellSystem, ...], policy: TablesPolicy) -> tuple[Knowledge, ...]:
+def apply_earlier(
+    cells: tuple[CellSystem, ...], policy: TablesPolicy, booked: Sequence[Path] = ()
+) -> tuple[Knowledge, ...]:
     """Return what everybody knows of each cell, and which states are given."""
     _check_named(cells, policy)
-    earlier = [table for folder in policy.earlier for table in _read(folder, policy)]
+    folders = [
+        *((each, True) for each in named_folders(policy)),
+        *((each, False) for each in booked),
+    ]
+    earlier = [table for folder, is_named in folders for table in _read(folder, is_named=is_named)]
     for table in earlier:
-        if table.stated.measure not in {each.measure for each in cells}:
+        if table.is_named and table.stated.measure not in {each.measure for each in cells}:
             raise _report_uncovered(table)
     return tuple(_knowledge(each, policy, earlier) for each in cells)
+
+
+def named_folders(policy: TablesPolicy) -> list[Path]:
+    """Return the folders of earlier releases that a policy names; they start at the policy."""
+    return [(policy.folder or Path()) / each for each in policy.earlier]
 
 
 def _knowledge(cells: CellSystem, policy: TablesPolicy, earlier: Sequence[_Earlier]) -> Knowledge:
     stay, hide = (_named(cells, each) for each in (policy.cells.publish, policy.cells.hide))
     told, kept = np.zeros((2, cells.n), dtype=bool)
-    tables = [each for each in earlier if each.stated.measure == cells.measure]
-    found = [_linked(cells, table) for table in tables]
-    for linked in found:
-        told[linked.filter("same")["cell"].drop_nulls()] = True
-        kept[linked.filter(STATE)["cell"].drop_nulls()] = True
-    if not (told | kept).all():  # otherwise today's tables say nothing new
-        for table in tables:
-            _check_covered(cells, table)
-    for table, linked in zip(tables, found, strict=True):
-        _check_hidden(table, linked)
     is_signed = any(each.negative for each in policy.tables if each.name in cells.tables)
+    lower = np.full(cells.n, -np.inf if is_signed else 0.0)
+    upper = np.full(cells.n, np.inf)
+    n_other, found = 0, []
+    for table, linked in ((each, _linked(cells, each)) for each in earlier):
+        there = linked.drop_nulls("cell")
+        if table.stated.measure != cells.measure:
+            if cells.is_count:  # of a hidden sum, a count of 0 tells that it is 0
+                empty = linked.filter(STATE, pl.col("today").fill_null(0.0) == 0)
+                _check_hidden(table, empty)
+                kept[empty["cell"]] = True
+        elif table.off:
+            if there["same"].all():
+                at, value = there["cell"].to_numpy(), there[VALUE].to_numpy()
+                lower[at] = np.maximum(lower[at], value - table.off)
+                upper[at] = np.minimum(upper[at], value + table.off)
+        else:
+            told[there.filter("same")["cell"]] = True
+            kept[there.filter(STATE)["cell"]] = True
+            n_others = linked.filter(~pl.col(STATE) & ~pl.col("same")).height
+            n_other += n_others
+            found += [(table, linked)] if table.is_named or not n_others else []
+    for table, linked in found:
+        if not (told | kept).all():  # otherwise today's tables say nothing new
+            _check_covered(cells, table, linked)
+        _check_hidden(table, linked)
     return Knowledge(
-        lower=np.full(cells.n, -np.inf if is_signed else 0.0),
-        upper=np.full(cells.n, np.inf),
+        lower=lower,
+        upper=upper,
         must_stay=stay | told,
         must_hide=hide | (kept & ~stay & ~told),
-        unlinked=sum(each.filter(~pl.col(STATE) & ~pl.col("same")).height for each in found),
+        unlinked=n_other,
     )
 
 
@@ -125,14 +156,15 @@ def _check_named(cells: Sequence[CellSystem], policy: TablesPolicy) -> None:
         )
 
 
-def _check_covered(cells: CellSystem, table: _Earlier) -> None:
-    """Raise unless one of today's tables has all dimensions and codes of an earlier one."""
+def _check_covered(cells: CellSystem, table: _Earlier, linked: pl.DataFrame) -> None:
+    """Raise unless a table of today's has the dimensions of an earlier one, and all its codes."""
     names = table.stated.dimensions
-    if not any(set(names) <= set(cells.crossed(each)) for each in cells.tables):
+    is_part = any(set(names) <= set(cells.crossed(each)) for each in cells.tables)
+    if not is_part and (table.is_named or linked[STATE].any()):
         raise _report_uncovered(table)
     known = {each.name: each.position for each in cells.dimensions}
     for at, name in enumerate(names):
-        lacking = set(table.cells[str(at)]).difference(known[name])
+        lacking = set(table.cells[str(at)]).difference(known.get(name, table.cells[str(at)]))
         if lacking:
             raise PolicyError(
                 f"Dimension {name!r} lacks {len(lacking)} codes that the table "
@@ -161,10 +193,7 @@ def _check_hidden(table: _Earlier, linked: pl.DataFrame) -> None:
 
 
 def _linked(cells: CellSystem, table: _Earlier) -> pl.DataFrame:
-    """Return the cells of an earlier table that today's tables can have.
-
-    Each has the number of its cell today, and whether that has the ``same`` value.
-    """
+    """Return earlier cells that today's tables can have, and which have the ``same`` value."""
     own = {each.name: at for at, each in enumerate(cells.dimensions)}
     before, shared = table.cells, {}
     for at, name in enumerate(table.stated.dimensions):
@@ -181,25 +210,43 @@ def _linked(cells: CellSystem, table: _Earlier) -> pl.DataFrame:
     today = pl.DataFrame([*labels, *numbers])
     both = before.with_columns(none=0).join(today, on=["none", *shared.values()], how="left")
     off = (pl.col("today").fill_null(0.0) - pl.col(VALUE)).abs()  # a cell that isn't there is 0
-    return both.with_columns(same=~pl.col(STATE) & (off <= _NEAR * pl.col(VALUE).abs()))
+    near = _NEAR * pl.col(VALUE).abs() + table.off
+    return both.with_columns(same=~pl.col(STATE) & (off <= near))
 
 
-def _read(folder: str, policy: TablesPolicy) -> list[_Earlier]:
-    """Read the tables of an earlier release."""
-    where = (policy.folder or Path()) / folder
-    details = TablesDetails.of(read_manifest(where))
-    if details.method.get("method") != "suppression":
-        raise PolicyError(
-            "An earlier release has values that aren't the true ones: its protection is "
-            f"{details.method.get('method')!r}.",
-            hint="Only tables with hidden cells can be linked. Leave the release out of earlier.",
-        )
+def _read(where: Path, *, is_named: bool) -> list[_Earlier]:
+    """Read the tables of an earlier release, unless nothing certain follows from booked ones."""
+    manifest = read_manifest(where)
+    details = TablesDetails.of(manifest)
+    method, off = details.method.get("method"), 0.0
+    if method != "suppression":
+        if is_named:
+            raise PolicyError(
+                "An earlier release has values that aren't the true ones: its protection is "
+                f"{method!r}.",
+                hint="Only tables with hidden cells can be linked. Leave the release out of "
+                "earlier.",
+            )
+        bounds = [it.parameters["at_most"] for it in manifest.claims if it.model == DEVIATIONS]
+        if not bounds:
+            return []
+        off = float(bounds[0])
     base = folder_of(manifest_path(where))
     totals = {each.name: each.total for each in details.dimensions}
-    return [_table(base / each.file, each, totals) for each in details.tables]
+    return [
+        _Earlier(
+            stated=each,
+            totals=totals,
+            cells=_cells(base / each.file, each),
+            off=off,
+            is_named=is_named,
+        )
+        for each in details.tables
+    ]
 
 
-def _table(path: Path, stated: StatedTable, totals: Mapping[str, str]) -> _Earlier:
+def _cells(path: Path, stated: StatedTable) -> pl.DataFrame:
+    """Read the codes, values and states of a table."""
     texts = dict.fromkeys((*stated.dimensions, STATE), "string")
     is_csv = path.suffix == ".csv"
     # An empty text is a hidden value; a code can be empty nowhere.
@@ -211,5 +258,4 @@ def _table(path: Path, stated: StatedTable, totals: Mapping[str, str]) -> _Earli
     if is_csv:
         codes = [each.str.replace(_GUARD, "${1}") for each in codes]
     value = frame[VALUE].cast(pl.Float64)
-    cells = pl.DataFrame([*codes, value, frame[STATE] == HIDDEN])
-    return _Earlier(stated=stated, totals=totals, cells=cells)
+    return pl.DataFrame([*codes, value, frame[STATE] == HIDDEN])

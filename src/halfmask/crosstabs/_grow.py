@@ -28,10 +28,7 @@ _HIDDEN: Final = 1e-3
 def grow(
     programs: Programs, witnesses: Witnesses, cost: Floats, hidden: Bools, *, progress: Progress
 ) -> Bools:
-    """Return a pattern that hides more cells until each need has a proof or can't have one.
-
-    Cells with an infinite cost stay. Small needs come first: their cells serve the large ones.
-    """
+    """Return a pattern that hides more cells until each need has a proof or can't have one."""
     hidden = hidden.copy()
     needs = witnesses.needs
     order = np.lexsort((needs.amount < 0, needs.cell, np.abs(needs.amount)))
@@ -86,8 +83,7 @@ def clean(
 ) -> Bools:
     """Return a pattern that publishes cells again that no need takes, the most expensive first.
 
-    Cells that are ``kept`` stay hidden, and so do those without which a pattern isn't allowed.
-    Each failure adds one of the ``conditions``, by which others fail without a program.
+    ``kept`` cells stay hidden. A failure adds one of the ``conditions``: others fail by it at once.
     """
     hidden = hidden.copy()
     price = np.where(hidden, np.where(kept, _HIDDEN * cost.min(initial=1.0), cost), np.inf)
@@ -113,10 +109,7 @@ def clean(
 def _proven_again(
     program: Deviations, witnesses: Witnesses, price: Floats, lost: Ints, conditions: Conditions
 ) -> bool:
-    """Look for other proofs of some entries, and say whether all have one.
-
-    Small amounts come first: their proofs were found first, so most failures are theirs.
-    """
+    """Look for other proofs of some entries, and say whether all have one."""
     needs = witnesses.needs
     for entry in lost[np.argsort(np.abs(needs.amount[lost]), kind="stable")].tolist():
         if witnesses.proof[entry] >= 0:

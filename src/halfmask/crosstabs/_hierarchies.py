@@ -1,11 +1,6 @@
 """Dimensions of a policy: flat, trees of columns or of a file, and sums over them.
 
-`build_dimensions` makes the dimensions of all tables of a policy from the paths that are read off
-the data and from the files that the policy names; `read_hrc` reads a file of tau-argus. Codes are
-texts, as they are written: "NA", "01", and names with dots or blanks are codes like any other.
-
-A code that repeats its parent's name is the parent, so levels with one child add no code. A code
-under two parents is refused, and so is a row of microdata whose code is the sum of others.
+Codes are texts, as they are written: "NA", "01", and names with dots or blanks are like any other.
 """
 
 from __future__ import annotations
@@ -112,9 +107,7 @@ def build_dimensions(
 ) -> dict[str, Dimension]:
     """Return the dimensions of a policy by their names.
 
-    ``found`` has for each dimension the distinct paths of codes that the table has, from the top
-    to the code; ``order`` has the order of codes where the type of a column has one. A ready table
-    has codes of totals too; microdata must have codes at the bottom.
+    ``found`` has the distinct paths of codes of each, from the top; ``order`` is that of a type.
     """
     made = {}
     for name, paths in found.items():
@@ -185,8 +178,7 @@ def _report_total(name: str) -> SchemaError:
 def read_tree(path: Path, *, name: str, total: str) -> Dimension:
     """Read a tree from a file: ``.hrc``, ARX's CSV, or CSV of levels from the top with a header.
 
-    ARX's files begin with the code at the bottom and have no header. Which of the two a CSV file
-    is shows by the side that has more codes.
+    ARX's files begin with the code at the bottom: the side that has more codes.
     """
     if path.suffix.lower() == ".hrc":
         return read_hrc(path, name=name, total=total)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from halfmask.crosstabs._cells import distinct
+from halfmask.crosstabs._cells import distinct, link
 from halfmask.crosstabs._program import Slack
 
 if TYPE_CHECKING:
@@ -43,11 +43,25 @@ class Merged:
         return np.where(turned, -greatest, least), np.where(turned, -least, greatest)
 
 
-def merge(equations: csr_array, room: Slack, hidden: Bools) -> Merged:
-    """Merge hidden cells until each equation has at least three groups of them.
+def merge_equal(equations: csr_array) -> tuple[csr_array, Ints]:
+    """Merge cells that equal each other, as a total of one part, and drop repeated equations."""
+    label = np.arange(equations.shape[1])
+    while True:
+        lengths, n = np.diff(equations.indptr), equations.shape[1]
+        is_pair = lengths == 2
+        first = equations.indptr[:-1][is_pair]
+        is_pair[is_pair] = equations.data[first] * equations.data[first + 1] < 0
+        merged = link(equations, np.repeat(is_pair, lengths))
+        shape = (n, merged.max(initial=-1) + 1)
+        equations = equations @ csr_array((np.ones(n), (np.arange(n), merged)), shape=shape)
+        equations.eliminate_zeros()
+        equations, label = distinct(equations), merged[label]
+        if equations.shape[1] == n:
+            return equations, label
 
-    Where an equation has one hidden cell, it can't move; where it has two, they move together.
-    """
+
+def merge(equations: csr_array, room: Slack, hidden: Bools) -> Merged:
+    """Merge hidden cells until each equation has three groups: two can only move together."""
     group = np.where(hidden, np.cumsum(hidden) - 1, -1)
     sign = np.ones(len(hidden))
     while True:
@@ -89,8 +103,7 @@ def _settling(part: csr_array) -> tuple[Ints, Ints]:
 def _joined(part: csr_array, still: Ints, pairs: Ints) -> tuple[Ints, Bools]:
     """Return the new group of each group, -1 if it can't move, and whether it moves as this does.
 
-    Each group has a node for either direction. An equation of two groups links nodes that move at
-    the same time; a group that is linked to its own opposite can't move.
+    Each has a node for either direction; a group that is linked to its own opposite can't move.
     """
     n = part.shape[1]
     one, other = part.indices[pairs], part.indices[pairs + 1]

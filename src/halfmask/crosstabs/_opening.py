@@ -1,7 +1,6 @@
 """What a policy of tables is applied to: microdata, or tables that are ready.
 
-Ready tables are a file, a folder of files, a list of files, a mapping of names to frames, or one
-frame: each is a table, and those of one policy are linked.
+Ready tables are one frame or file, a folder or list of files, or frames by name; all are linked.
 """
 
 from __future__ import annotations
@@ -34,11 +33,7 @@ def open_cells(
     record: str | None = None,
     record_key: Callable[[pl.Series], pl.Series] | None = None,
 ) -> tuple[CellSystem, ...]:
-    """Return the cells of all tables of a policy, one `CellSystem` a measure.
-
-    Of microdata see `tabulate`; with ``[ready]`` in the policy the input is tables, see
-    `read_ready`.
-    """
+    """Return the cells of all tables of a policy, one `CellSystem` a measure."""
     if policy.ready is not None:
         return read_ready(_named(table, policy), policy, policy.ready, progress=progress)
     return tabulate(

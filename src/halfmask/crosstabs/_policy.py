@@ -11,7 +11,7 @@ from pydantic import Field, StrictBool, StrictStr, model_validator
 from halfmask._errors import PolicyError
 from halfmask._policy_files import FileKind, WrittenPolicy
 from halfmask._sections import Choice, Names, Number, OneOf, Section
-from halfmask.book.section import BookSection
+from halfmask.book.section import BookSection, check_unused
 from halfmask.claims.manifest import TABLES
 from halfmask.crosstabs._protections import PROTECTIONS, Suppression, TableRounding
 from halfmask.crosstabs._rules import RULES
@@ -178,6 +178,7 @@ class TablesPolicy(WrittenPolicy):
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
+        check_unused(self.book, has_people=False)
         for what, hint in (*_table_faults(self), *_protection_faults(self)):
             raise PolicyError(f"The policy {what}", hint=hint)
         return self
@@ -201,10 +202,7 @@ class TablesPolicy(WrittenPolicy):
         return self._folder
 
     def with_counts(self) -> TablesPolicy:
-        """Return the policy with a table of counts for each table of means that has none.
-
-        A mean and its sum give the count: so this count is protected and published, too.
-        """
+        """Return the policy with a table of counts for each of means, which would tell them."""
         counted = {frozenset(each.dimensions) for each in self.tables if each.value is None}
         added = []
         for each in self.tables:

@@ -54,11 +54,7 @@ def check_rules(measures: Sequence[CellSystem], rules: Sequence[CellRule]) -> No
 def find_sensitive(
     cells: CellSystem, rules: Sequence[CellRule], *, weights: str | None
 ) -> Sensitivity:
-    """Find the cells that break a rule, and the interval that each needs.
-
-    `weights` says how rules of concentration see weighted contributions: "replicated" or "sample".
-    A rule that names no tables is left out where it doesn't fit.
-    """
+    """Find the cells that break a rule, and the interval that each needs."""
     mask = np.zeros(cells.n, dtype=np.int64)
     below, above = np.zeros(cells.n), np.zeros(cells.n)
     names = list(dict.fromkeys(rule.rule for rule in rules))
@@ -93,10 +89,7 @@ def in_tables(cells: CellSystem, rule: CellRule) -> Bools:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What rules of concentration need to know of each of n cells.
-
-    Negative contributions count by their absolute values, as the handbook does it.
-    """
+    """What rules of concentration see of each of n cells: absolute contributions."""
 
     #: The sum of all absolute contributions, weighted; shape (n,).
     total: Floats
@@ -104,10 +97,7 @@ class Shares:
     top: Floats
 
     def excess(self, rule: Concentration) -> Floats:
-        """Return the upper protection level of each cell: it breaks the rule if that is above 0.
-
-        Percents are multiplied out, so that whole numbers are compared exactly.
-        """
+        """Return the upper protection level of each cell, exactly: above 0 it breaks the rule."""
         if isinstance(rule, Dominance):
             return (100 * self.top[:, rule.n - 1] - rule.k * self.total) / rule.k
         rest = self.total - self.top[:, 1]
@@ -118,8 +108,7 @@ class Shares:
 def sum_largest(largest: Floats, weights: Floats | None, count: Floats, how: str | None) -> Floats:
     """Return the sum of the j + 1 largest contributions of each cell, for each j.
 
-    With "replicated" a contribution of weight w stands for w equal contributors. Where fewer units
-    are known than a rule asks for, others count as much as the last known one.
+    With "replicated", weight w stands for w contributors; unknown units count as the last one.
     """
     if weights is None or how != "replicated":
         return np.cumsum(largest, axis=1)
@@ -134,10 +123,7 @@ def sum_largest(largest: Floats, weights: Floats | None, count: Floats, how: str
 
 
 def fill_largest(cells: CellSystem) -> Floats:
-    """Return the absolute largest contributions, the greatest possible ones where unknown.
-
-    An unknown contribution is at most the one before it, and at most what others leave of the sum.
-    """
+    """Return the largest absolute contributions, the greatest possible ones where unknown."""
     who = cells.contributors
     if who is None:
         return np.full((cells.n, LARGEST), np.nan)
@@ -200,8 +186,8 @@ def _find_few(cells: CellSystem, rule: MinimumFrequency, where: Bools) -> Found:
 def _find_classes(cells: CellSystem, rule: ClassDisclosure, where: Bools) -> Found:
     """Find groups of which all are in one category, and one cell each that nobody is in.
 
-    The count needs to be possible 1 lower, and the empty cell 1 higher: the latter holds even
-    where the group's own count is hidden. Of empty cells that of the most common category is taken.
+    The count must be possible 1 lower; the empty cell, of the most common category, 1 higher: this
+    holds even where the group's own count is hidden.
     """
     at = next(n for n, each in enumerate(cells.dimensions) if each.name == rule.dimension)
     dimension, total = cells.dimensions[at], _total(cells, at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,8 @@ from halfmask.crosstabs._cells import CellSystem, build_equations
 from halfmask.crosstabs._hierarchies import code_columns
 from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._pattern import PublishedCells
-from halfmask.crosstabs._tabulate import open_rows
+from halfmask.crosstabs._tabulate import cells_of_tables, grid_codes, open_rows
+from halfmask.crosstabs._totals import MOST_CELLS
 from halfmask.dp.ledger import PrivacyUnit, rows_of_units
 from halfmask.dp.noise import LaplaceMechanism
 
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from halfmask.dp.accounting import MechanismEvent
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.release import Inputs
-
-#: All combinations of codes get noise, so all are there: more than this aren't started with.
-_MOST_CELLS: Final = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,9 +87,8 @@ def rows_that_count(
 ) -> pl.DataFrame:
     """Return the rows that are counted, at most as many of each owner as the policy says.
 
-    Which rows of an owner are counted is drawn by the operating system's randomness, and depends
-    on nobody else's. Text files are read without guessing types: else one row could change the
-    codes of all others.
+    They are drawn, whoever else is there. Text is read without guessing types: one row could change
+    the codes of all others.
     """
     check_declared(policy)
     unit = unit_of(policy)
@@ -155,10 +152,10 @@ def private_counts(
         for names in crossed.values()
     ]
     together = sum(prod(len(dimensions[at].codes) for at in each) for each in sets)
-    if together > _MOST_CELLS:
+    if together > MOST_CELLS:
         raise ParameterError(
             f"The tables have {together:,} combinations of codes, and each gets noise; at most "
-            f"{_MOST_CELLS:,} are allowed.",
+            f"{MOST_CELLS:,} are allowed.",
             hint="Leave out dimensions, or group codes.",
         )
     mechanism = LaplaceMechanism.calibrated(
@@ -206,22 +203,16 @@ def _published(
     dimensions: tuple[Dimension, ...], tables: Mapping[str, Axes], made: Sequence[Floats]
 ) -> PublishedCells:
     """Return all cells with the counts that are published."""
-    values, codes = [], []
-    for axes, counts in zip(tables.values(), made, strict=True):
-        values.append(along(covers_of(dimensions, axes), counts).ravel())
-        places = [
-            np.arange(len(each.codes)) if axis in axes else [each.position[each.total]]
-            for axis, each in enumerate(dimensions)
-        ]
-        grids = np.meshgrid(*places, indexing="ij")
-        codes.append(np.stack([each.ravel() for each in grids], axis=1).astype(np.int32))
-    joined = np.concatenate(codes)
+    values = [
+        along(covers_of(dimensions, axes), counts).ravel()
+        for axes, counts in zip(tables.values(), made, strict=True)
+    ]
+    joined = np.concatenate([grid_codes([*axes], dimensions) for axes in tables.values()])
     every, first, place = np.unique(joined, axis=0, return_index=True, return_inverse=True)
-    place = place.ravel().astype(np.int64)  # NumPy 2.0 keeps the axis
     value = np.concatenate(values)[first]
-    if (value[place] != np.concatenate(values)).any():  # no message could help
+    if (value[place.ravel()] != np.concatenate(values)).any():  # no message could help
         raise AssertionError("Tables disagree.")
-    of_tables = np.split(place, np.cumsum([*map(len, values)])[:-1])
+    crossed = {name: tuple(sorted(axes)) for name, axes in tables.items()}
     cells = CellSystem(
         measure=None,
         dimensions=dimensions,
@@ -229,6 +220,6 @@ def _published(
         value=value,
         contributors=None,
         equations=build_equations(every, dimensions),
-        tables=dict(zip(tables, of_tables, strict=True)),
+        tables=cells_of_tables(crossed, every, dimensions),
     )
     return PublishedCells(cells=cells, value=value, hidden=np.zeros(cells.n, dtype=bool))

@@ -53,10 +53,8 @@ class Slack:
 class Deviations:
     """Deviations of cells that keep all equations: one linear program that is solved repeatedly.
 
-    A deviation has a part up and a part down, so that each unit of either has a price. All numbers
-    are divided by the amount that is asked for: the solver's absolute tolerances are relative to
-    it then. Each solution starts at no deviation, which is optimal in the dual: few steps, and
-    the same ones in every run.
+    Each has a part up and one down, with a price. Numbers are divided by the amount that is asked
+    for: tolerances are absolute. Solutions start at no deviation: few steps, always the same.
     """
 
     def __init__(self, equations: csr_array, room: Slack, cells: Ints) -> None:
@@ -66,18 +64,15 @@ class Deviations:
         self._equations = equations[self._rows][:, cells]
         self._columns = np.arange(2 * len(cells), dtype=np.int32)
         both = csc_array(hstack([self._equations, -self._equations]))
-        self._solver = quiet_solver(
-            _model(both, np.zeros(2 * len(cells)), np.zeros(2 * len(cells)))
-        )
+        self._solver = quiet_solver(both, np.zeros(2 * len(cells)), np.zeros(2 * len(cells)))
 
     def reach(
         self, cell: int, amount: float, *, price: Floats, fixed: Ints, share: Floats | None = None
     ) -> tuple[Ints, Floats] | None:
         """Return the cheapest deviation that moves a cell by an amount, or None if none does.
 
-        It is given by the cells that move, and how far. A cell with an infinite price isn't moved,
-        and neither are those that are ``fixed``. With a ``share`` each cell moves at most by that
-        share of its room, or of the amount if this is less.
+        Cells of an infinite price and ``fixed`` ones stay. With a ``share``, each moves at most by
+        that share of its room, or of the amount if this is less.
         """
         n, unit = len(self.cells), abs(amount)
         costs = price[self.cells]
@@ -101,10 +96,7 @@ class Deviations:
         return self._moved(lower, upper, np.concatenate([costs, costs]), unit, TOLERANCE)
 
     def reach_many(self, cells: Ints, amounts: Floats) -> tuple[Ints, Floats] | None:
-        """Return a deviation that moves many cells as near to their amounts as it can.
-
-        Each cell counts by the share of its amount.
-        """
+        """Return a deviation that moves many cells as near to their amounts as it can."""
         n, unit = len(self.cells), float(np.median(np.abs(amounts)))
         upper = np.concatenate([side[self.cells] for side in (self._room.above, self._room.below)])
         upper /= unit
@@ -136,10 +128,7 @@ class Deviations:
         return self.cells[used], moved[used] * unit
 
     def cut(self, cell: int, amount: float, fixed: Ints) -> Floats | None:
-        """Return weights of cells that sum up to 1 or more in every pattern that has what failed.
-
-        They are those of hidden cells; ``None`` if the solver has no proof for its last failure.
-        """
+        """Return weights that add up to 1 in hidden cells unless a pattern fails like the last."""
         _, proven, ray = self._solver.getDualRay()
         if not proven:
             return None
@@ -202,7 +191,7 @@ class Extremes:
         finite = np.abs(np.concatenate([lower, upper]))
         self._unit = max(finite[np.isfinite(finite)].max(initial=0.0), 1.0) / 1000.0
         matrix = csc_array(equations[np.diff(equations[:, cells].indptr) > 0][:, cells])
-        self._solver = quiet_solver(_model(matrix, lower / self._unit, upper / self._unit))
+        self._solver = quiet_solver(matrix, lower / self._unit, upper / self._unit)
         self._solver.setOptionValue("simplex_strategy", 4)  # primal: the last vertex is feasible
         self._solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
         self._columns = np.arange(len(cells), dtype=np.int32)
@@ -229,7 +218,8 @@ class Extremes:
         return np.asarray(self._solver.getSolution().col_value) * self._unit, ray
 
 
-def _model(matrix: csc_array, lower: Floats, upper: Floats) -> Any:  # noqa: ANN401 # of an optional library
+def quiet_solver(matrix: csc_array, lower: Floats, upper: Floats) -> Any:  # noqa: ANN401 # of an optional library
+    """Return a solver of equations that says nothing and takes the same way in every run."""
     need("highspy")
     import highspy  # noqa: PLC0415 # an optional library
 
@@ -241,23 +231,11 @@ def _model(matrix: csc_array, lower: Floats, upper: Floats) -> Any:  # noqa: ANN
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_ = matrix.indptr
     model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indices, matrix.data
-    return model
-
-
-def quiet_solver(model: Any) -> Any:  # noqa: ANN401 # of an optional library
-    """Return a solver of a model that says nothing and takes the same way in every run."""
-    import highspy  # noqa: PLC0415 # an optional library
-
     # Its own __init__ enables callbacks, which prints a banner before output can be turned off.
     solver = highspy.Highs.__new__(highspy.Highs)
     super(highspy.Highs, solver).__init__()
-    for option, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("random_seed", 0),
-        ("presolve", "off"),
-        ("solver", "simplex"),
-    ):
+    options = {"output_flag": False, "threads": 1, "random_seed": 0, "presolve": "off"}
+    for option, value in {**options, "solver": "simplex"}.items():
         solver.setOptionValue(option, value)
     solver.passModel(model)
     return solver

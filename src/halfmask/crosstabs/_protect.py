@@ -23,9 +23,11 @@ from halfmask.crosstabs._protections import (
 )
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
 from halfmask.crosstabs._suppress import suppress
+from halfmask.data import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     import polars as pl
 
@@ -42,17 +44,23 @@ NAMED = "named-to-hide"
 
 
 def protect_cells(
-    cells: tuple[CellSystem, ...], policy: TablesPolicy, inputs: Inputs
+    cells: tuple[CellSystem, ...],
+    policy: TablesPolicy,
+    inputs: Inputs,
+    booked: Sequence[Path] = (),
 ) -> tuple[PublishedCells, ...]:
-    """Protect the cells of each measure as the policy asks, and audit what is hidden.
-
-    Counts come first: where a published count is 0, everybody knows that a sum is 0.
-    """
+    """Protect each measure and audit it; counts first: a sum is 0 where a published count is."""
     protection = policy.made_protection()
-    knowledge = apply_earlier(cells, policy)
+    knowledge = apply_earlier(cells, policy, booked)
     rules = policy.made_rules()
     check_rules([each for each in cells if _is_asked(each, policy, rules)], rules)
     if not isinstance(protection, Suppression):
+        if n := sum(int(each.must_hide.sum()) for each in knowledge):
+            raise GuaranteeNotMetError(
+                f"An earlier release in the book hid {n} cells of these tables, and "
+                f"{protection.method!r} would publish them.",
+                hint="Protect the tables by suppression, or leave their dimensions out.",
+            )
         return tuple(_changed(cells, knowledge, protection, inputs))
     done: dict[int, PublishedCells] = {}
     for at in sorted(range(len(cells)), key=lambda at: not cells[at].is_count):
@@ -61,23 +69,27 @@ def protect_cells(
     return tuple(done[at] for at in range(len(cells)))
 
 
-def record_key_of(policy: TablesPolicy, inputs: Inputs) -> Callable[[pl.Series], pl.Series] | None:
-    """Return what makes the keys of records, where the protection needs them."""
+def record_key_of(
+    policy: TablesPolicy, inputs: Inputs, given: object
+) -> Callable[[pl.Series], pl.Series] | None:
+    """Return what makes the keys of records, where the protection needs them; check these."""
     protection = policy.made_protection()
     if not isinstance(protection, CellKey):
         return None
-    from halfmask.crosstabs._cell_key import cell_key_secret, record_keys  # noqa: PLC0415 # rare
+    from halfmask.crosstabs import _cell_key  # noqa: PLC0415 # rare
 
+    if isinstance(given, Source):
+        _cell_key.check_records(given.read(columns=[protection.record])[protection.record])
     if inputs.vault is None and inputs.key is None:
         raise ParameterError(
             "Cell keys need a vault: its key gives the same people the same count in every table.",
             hint="Give [[vault=Vault.open(...)|--vault]], or a key that you keep.",
         )
     if inputs.vault is not None:
-        secret = cell_key_secret(inputs.vault)
+        secret = _cell_key.cell_key_secret(inputs.vault)
     else:
         secret = derived_key(key_or_fresh(inputs.key), "cell-keys")
-    return partial(record_keys, key=secret)
+    return partial(_cell_key.record_keys, key=secret)
 
 
 def _is_asked(cells: CellSystem, policy: TablesPolicy, rules: Sequence[CellRule]) -> bool:

@@ -31,11 +31,9 @@ class Suppression(CellProtection):
     search: Literal["auto", "linear", "optimal", "elimination"] = field(
         default="auto", metadata={"description": "How other cells are chosen."}
     )
-    #: What is kept as far as possible: values, contributors, or the number of cells.
     cost: Literal["value", "contributors", "cells"] = field(
         default="value", metadata={"description": "What is kept as far as possible."}
     )
-    #: By how much a total costs more than an inner cell of its value, for each level: 1 or more.
     total_cost: float = field(
         default=1.0, metadata={"ge": 1.0, "description": "Factor for each level of a total."}
     )
@@ -44,11 +42,9 @@ class Suppression(CellProtection):
     singletons: Literal["exact", "full", "off"] = field(
         default="exact", metadata={"description": "What the only owner of a cell may compute."}
     )
-    #: Whether the sum of the hidden cells of an equation must keep the rules, too.
     hidden_sums: bool = field(
         default=True, metadata={"description": "Whether sums of hidden cells keep the rules."}
     )
-    #: The most rounds of the search for the least cost, after which the gap is stated.
     rounds: int = field(
         default=1000, metadata={"ge": 1, "description": "Most rounds for the least cost."}
     )
@@ -60,14 +56,12 @@ class TableRounding(CellProtection):
 
     method: ClassVar[str] = "rounding"
 
-    #: Above 0.
     base: float = field(metadata={"gt": 0.0, "description": "What cells are multiples of."})
     #: ``"conventional"`` to the nearest (sums may differ), ``"random"`` up or down without bias
     #: (sums may differ), ``"controlled"`` so that all sums hold.
     way: Literal["conventional", "random", "controlled"] = field(
         default="controlled", metadata={"description": "How; controlled keeps all sums."}
     )
-    #: Controlled: by how many further bases a cell may differ.
     steps: int = field(
         default=0, metadata={"ge": 0, "description": "Further bases that a cell may differ by."}
     )
@@ -83,7 +77,6 @@ class SmallCounts(CellProtection):
 
     method: ClassVar[str] = "small-counts"
 
-    #: The least count that is left, 2 or more.
     base: int = field(metadata={"ge": 2, "description": "The least count that is left."})
 
 
@@ -99,13 +92,10 @@ class CellKey(CellProtection):
 
     method: ClassVar[str] = "cell-key"
 
-    #: The most that is added or taken away, 1 or more.
     max_deviation: int = field(
         metadata={"ge": 1, "description": "The most that is added or taken away."}
     )
-    #: The variance of what is added, above 0.
     variance: float = field(metadata={"gt": 0.0, "description": "The variance of the addition."})
-    #: The column that tells records apart; the key of a record is made of it.
     record: str = field(metadata={"description": "The column that tells records apart."})
     #: The least count that is left, besides 0: counts 1 to ``least_count`` - 1 never occur.
     least_count: int = field(
@@ -119,9 +109,7 @@ class PrivateCounts(CellProtection):
 
     method: ClassVar[str] = "differential-privacy"
 
-    #: Of all tables of the policy together, above 0.
     epsilon: float = field(metadata={"gt": 0.0, "description": "Of all tables together."})
-    #: The most rows that one owner has in the tables; further rows aren't counted.
     person_rows: int = field(
         default=1, metadata={"ge": 1, "description": "The most rows of one owner that count."}
     )

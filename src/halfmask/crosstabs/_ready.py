@@ -1,11 +1,8 @@
 """Tables that are ready: cells with their totals, checked and linked to one system.
 
-Codes of totals are known by the dimensions of the policy: a column without a declared tree is a
-flat list with the code of its total. Totals that a table lacks are added as sums of their parts;
-`CellSystem.added` counts them. A cell that a table lacks is 0.
-
-Sums must hold within the rounding of the numbers: half a unit of the last decimal that is written,
-for each cell of the sum. `CellSystem.rounding` keeps it. Whole counts must add up exactly.
+A cell that a table lacks is 0, a total the sum of its parts; `CellSystem.added` counts these. Sums
+must hold within half a unit of the last decimal for each cell: `CellSystem.rounding`; whole counts
+exactly.
 """
 
 from __future__ import annotations
@@ -46,10 +43,9 @@ _NEAR: Final = 1e-12
 class _Table:
     """One ready table, with the path of codes of each row in each of its dimensions.
 
-    ``cells`` has the columns value, count (NaN if unknown), largest (a list), and row: the number
-    of the cell's row in its file, 0 for totals that were added. Placed cells have a column for each
-    dimension of all tables, too, of its number and with positions of codes, and ``none``: a key
-    that tables without dimensions have as well.
+    ``cells`` has value, count (NaN if unknown), largest (a list), and row: that of its file, 0 for
+    an added total. Placed cells also have positions of codes, by the number of a dimension, and
+    ``none``: a key that tables without dimensions have as well.
     """
 
     name: str
@@ -232,7 +228,7 @@ def _placed(table: _Table, dimensions: Sequence[Dimension]) -> pl.DataFrame:
 def _check_named_totals(
     cells: pl.DataFrame, table: _Table, dimensions: Sequence[Dimension]
 ) -> None:
-    """Raise where the total has another name: with it as a part, the total would be twice as much.
+    """Raise where the total has another name: it would be counted twice.
 
     Such a code is the sum of all others everywhere; in one combination that can be by chance.
     """

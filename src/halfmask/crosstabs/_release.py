@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from halfmask._errors import ParameterError, PolicyError
+from halfmask._errors import ParameterError, PolicyError, ReleaseError
 from halfmask.claims.crosstab_manifest import (
     STATE,
     VALUE,
@@ -21,10 +21,11 @@ from halfmask.claims.crosstab_manifest import (
 )
 from halfmask.claims.manifest import TABLES, manifest_path
 from halfmask.crosstabs._claims import additive_claim, tables_claims, tables_weaknesses
+from halfmask.crosstabs._earlier import named_folders
 from halfmask.crosstabs._hierarchies import code_columns
 from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._protect import check_asked, protect_cells, record_key_of
-from halfmask.crosstabs._protections import PrivateCounts
+from halfmask.crosstabs._protections import PrivateCounts, Suppression
 from halfmask.crosstabs._released import ReleasedTable, released_tables
 from halfmask.crosstabs._report import owner_page, page_blocks
 from halfmask.crosstabs._tabulate import open_rows
@@ -32,6 +33,7 @@ from halfmask.crosstabs._writing import file_names, write_tables
 from halfmask.data import Source, atomic_file, frame_given
 from halfmask.data.io.formats import is_object_address
 from halfmask.release import Release, ReleaseKind, RowFiles
+from halfmask.release.booking import Leaving
 from halfmask.verifier.checks import VerifyInputs
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from halfmask.crosstabs._dimension import Dimension
     from halfmask.crosstabs._policy import TablesPolicy
     from halfmask.release import Inputs, WriteJob
+    from halfmask.release.booking import Booking
     from halfmask.release.page import AnyBlock
     from halfmask.release.release import ShownTable
 
@@ -58,6 +61,8 @@ class TablesFacts:
     tables: tuple[ReleasedTable, ...]
     #: For the verifier, which tabulates it again; ``None`` where it can't compare them.
     given: object
+    #: The hashes of the manifests of earlier releases that they were protected with.
+    earlier: tuple[str, ...] = ()
     #: What noise was added, in sentences.
     noise: tuple[str, ...] = ()
 
@@ -69,26 +74,44 @@ class TablesFacts:
 def make(table: object, policy: TablesPolicy, inputs: Inputs) -> Release[TablesFacts]:
     """Tabulate, protect and audit all tables of a policy."""
     check_asked(policy, inputs)
-    if isinstance(policy.made_protection(), PrivateCounts):
-        return _release(table, policy, *_private_facts(table, policy, inputs))
+    with _earlier_releases(policy, inputs.book) as earlier:
+        if isinstance(policy.made_protection(), PrivateCounts):
+            return _release(table, policy, *_private_facts(table, policy, inputs))
+        return _release(table, policy, *_facts(table, policy, inputs, earlier))
+
+
+def _facts(
+    table: object, policy: TablesPolicy, inputs: Inputs, earlier: Mapping[str, Path]
+) -> tuple[TablesFacts, tuple[Claim, ...]]:
+    """Tabulate, protect and audit, together with what was published before."""
     whole = policy.with_counts()
     given = table if policy.ready is not None else open_rows(table, code_columns(policy))
-    record = getattr(policy.made_protection(), "record", None)
-    if record is not None:
-        check_records(given, record)
     cells = open_cells(
         given,
         whole,
         engine=inputs.engine,
         progress=inputs.progress,
-        record=record,
-        record_key=record_key_of(policy, inputs),
+        record=getattr(policy.made_protection(), "record", None),
+        record_key=record_key_of(policy, inputs, given),
     )
-    published = protect_cells(cells, policy, inputs)
+    booked = [each for each in earlier.values() if each not in named_folders(policy)]
+    published = protect_cells(cells, policy, inputs, booked)
     tables = released_tables(published, whole)
     _check_columns(tables)
-    claims = tuple(tables_claims(published, policy))
-    return _release(table, policy, TablesFacts(tables=tables, given=given), claims)
+    facts = TablesFacts(tables=tables, given=given, earlier=(*earlier,))
+    return facts, tuple(tables_claims(published, policy, len(earlier)))
+
+
+@contextmanager
+def _earlier_releases(
+    policy: TablesPolicy, booking: Booking | None
+) -> Iterator[Mapping[str, Path]]:
+    """Yield the folders of what was published before, by the hashes of their manifests."""
+    with nullcontext(()) if booking is None else booking.earlier_files() as booked:
+        yield {
+            hashlib.sha256(manifest_path(each).read_bytes()).hexdigest(): each
+            for each in (*booked, *named_folders(policy))
+        }
 
 
 def _private_facts(
@@ -119,14 +142,6 @@ def _release(
         copies=len(facts.tables),
         original=frame_given(table),
     )
-
-
-def check_records(given: object, record: str) -> None:
-    """Refuse records with several rows: one of them could change a count by more than 1."""
-    from halfmask.crosstabs import _cell_key  # noqa: PLC0415 # rare
-
-    if isinstance(given, Source):
-        _cell_key.check_records(given.read(columns=[record])[record])
 
 
 def read_originals(table: object, policy: TablesPolicy) -> object:
@@ -164,18 +179,26 @@ def files(release: Release[TablesFacts], job: WriteJob) -> Iterator[RowFiles]:
         return list(write_tables(facts.tables, policy.output, folder))
 
     def evidence(_files: object) -> VerifyInputs:
-        originals = _rows_for_verifier(facts.given, policy)
-        return VerifyInputs(originals=originals, earlier=earlier_folders(policy) or None)
+        return VerifyInputs(
+            originals=_rows_for_verifier(facts.given, policy),
+            earlier=tuple(earlier.values()) if _linked_with(release) else None,
+        )
 
-    made = RowFiles(write=write, evidence=evidence)
-    if facts.given is None:  # true counts would be a second release, without noise
-        yield made
-        return
-    page = owner_page(facts.tables, policy.made_protection())
-    with atomic_file(owner_path(job.out), overwrite=True) as file:
-        os.fchmod(file.fileno(), 0o600)  # it has true values of hidden cells
-        file.write(page.encode())
-        yield made
+    with _earlier_releases(policy, release.booking) as earlier:
+        if facts.given is not None and {*earlier} != {*facts.earlier}:
+            raise ReleaseError(
+                "The tables were protected without those that the book has now.",
+                hint="Make the release again.",
+            )
+        made = RowFiles(write=write, evidence=evidence)
+        if facts.given is None:  # true counts would be a second release, without noise
+            yield made
+            return
+        page = owner_page(facts.tables, policy.made_protection())
+        with atomic_file(owner_path(job.out), overwrite=True) as file:
+            os.fchmod(file.fileno(), 0o600)  # it has true values of hidden cells
+            file.write(page.encode())
+            yield made
 
 
 def owner_path(out: str | Path) -> Path:
@@ -190,7 +213,13 @@ def owner_path(out: str | Path) -> Path:
 
 def weaknesses(release: Release[TablesFacts]) -> list[str]:
     """Name what the tables don't protect from."""
-    return tables_weaknesses(release.policy)
+    return tables_weaknesses(release.policy, is_later=bool(_linked_with(release)))
+
+
+def _linked_with(release: Release[TablesFacts]) -> tuple[str, ...]:
+    """Return the hashes of the earlier releases that are one system with these tables."""
+    hides = isinstance(release.policy.made_protection(), Suppression)
+    return release.facts.earlier if hides else ()
 
 
 def details(release: Release[TablesFacts]) -> Mapping[str, Json]:
@@ -221,10 +250,7 @@ def details(release: Release[TablesFacts]) -> Mapping[str, Json]:
             for table in tables
         ),
         zeros=policy.zeros,
-        earlier=tuple(
-            hashlib.sha256(manifest_path(folder).read_bytes()).hexdigest()
-            for folder in earlier_folders(policy)
-        ),
+        earlier=_linked_with(release),
         owner=policy.owner,
         weight=policy.weight,
         weights=policy.weights,
@@ -234,11 +260,6 @@ def details(release: Release[TablesFacts]) -> Mapping[str, Json]:
             value=policy.ready.value, count=policy.ready.count, largest=policy.ready.largest
         ),
     ).to_details()
-
-
-def earlier_folders(policy: TablesPolicy) -> tuple[Path, ...]:
-    """Return the folders of earlier releases; their paths start at the policy."""
-    return tuple((policy.folder or Path()) / each for each in policy.earlier)
 
 
 def _stated(dimension: Dimension, policy: TablesPolicy) -> StatedDimension:
@@ -277,6 +298,7 @@ KIND = ReleaseKind(
     details=details,
     blocks=blocks,
     shown=shown,
+    leaving=lambda _release: Leaving(keeps_files=True),
     about="a policy of tables of counts and sums",
     refuses={
         "population": "Rules are about those who contribute to the table: leave it out.",

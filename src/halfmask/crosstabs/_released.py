@@ -1,12 +1,11 @@
 """One table as it is released: its cells as a frame, with statistics that are derived of them.
 
-A derived statistic is a function of published cells: it is missing wherever one of them is hidden,
-so it tells nothing that they don't.
+Such a statistic is missing wherever a cell that it is made of is hidden.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -119,13 +118,7 @@ def _ratio(value: pl.Series, by: pl.Series) -> pl.Series:
 
 
 def shortest(numbers: Floats) -> Floats:
-    """Return numbers without the noise that sums of decimals have behind their last digit.
-
-    Examples
-    --------
-    >>> shortest(np.array([0.1 + 0.2, 12.0])).tolist(), shortest(np.array([2.0**53 - 1])).tolist()
-    ([0.3, 12.0], [9007199254740991.0])
-    """
+    """Return numbers without the noise that sums of decimals have behind their last digit."""
     short = np.array([float(f"{each:.{_DIGITS}g}") for each in numbers.tolist()])
     return np.where(numbers == np.rint(numbers), numbers, short) + 0.0  # no -0.0
 
@@ -149,13 +142,6 @@ def released_tables(
         )
     counted = {frozenset(it.dimensions): it for it in made.values() if it.measure is None}
     return tuple(
-        ReleasedTable(
-            name=it.name,
-            dimensions=it.dimensions,
-            negative=it.negative,
-            derived=it.derived,
-            published=it.published,
-            counts=counted[frozenset(it.dimensions)] if "mean" in it.derived else None,
-        )
+        replace(it, counts=counted[frozenset(it.dimensions)]) if "mean" in it.derived else it
         for it in made.values()
     )

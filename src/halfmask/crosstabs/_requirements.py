@@ -9,7 +9,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsmr
 
 from halfmask._errors import PolicyError
-from halfmask.crosstabs._cells import LARGEST, link, places_of
+from halfmask.crosstabs._arrays import covers_of
+from halfmask.crosstabs._cells import LARGEST, link, places_of, ranges_of
 from halfmask.crosstabs._pattern import Requirements
 from halfmask.crosstabs._primary import (
     Concentration,
@@ -79,8 +80,7 @@ def state_requirements(
 def _known_by_owners(cells: CellSystem, hidden: Bools) -> list[Ints]:
     """Return for each owner who is alone in hidden cells these cells.
 
-    Where owners aren't known, each cell has one of its own, but parts of a total with one
-    contributor have the same one.
+    Of unknown owners each has one cell; parts of a total with one contributor have the same one.
     """
     who = cells.contributors
     if who is None and not cells.is_count:
@@ -102,8 +102,7 @@ def _linked_pairs(
 ) -> Pairs:
     """Return owners, by position, with cells of which they may learn from what they know.
 
-    With `exact` these are the cells that they might compute. Hidden cells that aren't 0 can move
-    either way, so a cell can be computed only if its moves are a combination of those of known
+    With `exact`, those that they might compute: their moves are combinations of those of known
     cells. Cells that move only if a cell of 0 rises are left to the audit, for all owners.
     """
     if not known or not len(wanted):
@@ -138,44 +137,31 @@ def _near(part: Ints, known: list[Ints], wanted: Ints) -> Pairs:
 def _matches(left: Ints, right: Ints) -> Pairs:
     """Return all pairs of positions of equal numbers."""
     order = np.argsort(right, kind="stable")
-    first = np.searchsorted(right[order], left)
-    lengths = np.searchsorted(right[order], left, side="right") - first
-    at = np.repeat(np.arange(len(left)), lengths)
-    within = np.arange(len(at)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return at, order[first[at] + within]
+    first, last = (np.searchsorted(right[order], left, side=side) for side in ("left", "right"))
+    at, place = ranges_of(first, last - first)
+    return at, order[place]
 
 
 def _spread(known: list[Ints], owner: Ints) -> Pairs:
     """Return each cell that the owner of a pair knows, after the position of the pair."""
     lengths = np.array([len(each) for each in known])
-    pair = np.repeat(np.arange(len(owner)), lengths[owner])
-    within = np.arange(len(pair)) - np.repeat(
-        np.cumsum(lengths[owner]) - lengths[owner], lengths[owner]
-    )
-    starts = np.cumsum(lengths) - lengths
-    return pair, np.concatenate(known)[starts[owner[pair]] + within]
+    pair, place = ranges_of((np.cumsum(lengths) - lengths)[owner], lengths[owner])
+    return pair, np.concatenate(known)[place]
 
 
 def _is_inside(cells: CellSystem, inner: Ints, outer: Ints) -> Bools:
     """Return whether all who are in a cell are in another one, by their codes."""
     inside = np.ones(len(inner), dtype=np.bool_)
-    for at, dimension in enumerate(cells.dimensions):
-        place = {leaf: number for number, leaf in enumerate(dimension.leaves)}
-        covered = [[place[leaf] for leaf in dimension.covers[code]] for code in dimension.codes]
-        sizes = np.array([len(each) for each in covered])
-        columns = np.array([leaf for each in covered for leaf in each])
-        leaves = csr_array((np.ones(len(columns)), columns, np.cumsum([0, *sizes])))
-        common = csr_array(leaves @ leaves.T)
-        own = cells.codes[inner, at]
-        inside &= np.asarray(common[own, cells.codes[outer, at]]).ravel() == sizes[own]
+    every = frozenset(range(len(cells.dimensions)))
+    for at, leaves in enumerate(covers_of(cells.dimensions, every)):
+        common, own = csr_array(leaves @ leaves.T), cells.codes[inner, at]
+        shared = np.asarray(common[own, cells.codes[outer, at]]).ravel()
+        inside &= shared == common.diagonal()[own]
     return inside
 
 
 def _tied(equations: csr_array, free: Bools, known: list[Ints], wanted: Ints) -> tuple[Pairs, Ints]:
-    """Return owners with wanted cells whose moves follow from those of cells that they know.
-
-    The second part are wanted cells that can't move, whatever anybody knows.
-    """
+    """Return owners with wanted cells whose moves follow from known ones, and fixed cells."""
     at = np.flatnonzero(free)
     moves = _random_moves(equations[:, at])
     length = np.linalg.norm(moves, axis=1)
@@ -238,9 +224,7 @@ def sensitive_sums(
 ) -> list[tuple[Ints, float]]:
     """Return hidden parts of published totals that break a rule as one cell, and its upper level.
 
-    Their sum can be computed, and may tell as much of a large contributor as a cell of its own.
-    What one owner contributes to several parts is added up: where only bounds of it are known, at
-    worst. Unknown owners count as different.
+    One owner's contributions are added up, at worst where only bounds are known.
     """
     used = [rule for rule in rules if isinstance(rule, Concentration)]
     entries = cells.equations.tocoo()

@@ -7,11 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
 from halfmask._errors import DataError, GuaranteeNotMetError
 from halfmask._random import keyed_order
-from halfmask.crosstabs._eliminate import merge_equal
+from halfmask.crosstabs._agreeing_counts import least_steps
+from halfmask.crosstabs._merging import merge_equal
+from halfmask.kernels.rounding.choices import improve
 
 if TYPE_CHECKING:
     from halfmask.crosstabs._arrays import Bools, Floats, Ints
@@ -24,7 +26,6 @@ _NOISE: Final = 1e-9
 #: Up to so many cells, or if cells are in few equations, an integer program has the least distance.
 _EXACT: Final = 1_500
 _PLANAR: Final = 2
-_NODES: Final = 2_000
 #: Small counts are gone through so often at most; each time the distance gets less.
 _SWEEPS: Final = 50
 #: Rounds of the search for additive multiples in large tables, and steps that are too many.
@@ -36,14 +37,10 @@ _STEPS: Final = 1 << 30
 def round_cells(
     cells: CellSystem, knowledge: Knowledge, settings: TableRounding, *, key: bytes
 ) -> Floats:
-    """Return the cells as multiples of the base.
+    """Return the cells as multiples of the base: of Handbook on SDC, 2nd edition, chapter 5.
 
-    Conventional rounding goes to the nearest multiple, half-way away from 0. Random rounding goes
-    up with a chance of the residue as a share of the base: its mean is the true value, and a cell
-    is drawn by its codes and the key, so that it is the same in every table. Controlled rounding
-    has the least total distance at which all equations hold.
-
-    Source: Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.
+    Random rounding goes up with a chance of the residue, drawn by the cell's codes and the key: the
+    same in every table. Controlled rounding has the least distance at which all equations hold.
     """
     if not np.isfinite(cells.value).all():
         raise DataError("A cell to round isn't a finite number.")
@@ -60,12 +57,7 @@ def round_cells(
 def existence_interval(
     published: Floats, settings: TableRounding, *, whole: bool = True, negative: bool = False
 ) -> tuple[Floats, Floats]:
-    """Return the least and the greatest true value that a published one may have.
-
-    ``whole`` are counts, whose ends are reached; the ends of sums are those of an open interval.
-
-    Source: Handbook on Statistical Disclosure Control, 2nd edition, chapter 5.
-    """
+    """Return the least and greatest true value of a published one; sums don't reach the ends."""
     base = settings.base
     if settings.way == "conventional":
         down = up = np.full(len(published), base / 2)
@@ -86,12 +78,8 @@ def existence_interval(
 def round_small(cells: CellSystem, settings: SmallCounts, *, key: bytes) -> Floats:
     """Return counts of which none is between 0 and the base, and whose sums hold.
 
-    Small inner counts become 0 or the base, so that the squared distance of all cells is small:
-    the largest are tried first, then each is changed as long as that helps. The key orders equals.
-    Totals that are far from their values weigh more in each try.
-
-    Source: Ø. Langsrud and J. Heldal, "An algorithm for small count rounding of tabular data",
-    PSD 2018.
+    The largest small inner counts become the base first, as long as the squared distance of all
+    cells falls; totals far from their values weigh more in each try. Source: `SmallCounts`.
     """
     if (cells.value < 0).any() or (cells.value != np.rint(cells.value)).any():
         raise DataError("Small counts are rounded in tables of whole numbers from 0.")
@@ -126,15 +114,12 @@ def inner_cells(equations: csr_array) -> csr_array:
     """Return for each cell which inner cells it adds up; an inner cell is the total of nothing."""
     n = equations.shape[1]
     totals = np.full(n, -1)
-    parts = equations.maximum(0)
     rows, cells = equations.minimum(0).nonzero()
     totals[cells[::-1]] = rows[::-1]  # the first equation of each
     is_inner = totals < 0
     found = csr_array((is_inner.astype(np.float64), (np.arange(n), np.arange(n))), shape=(n, n))
-    at = np.flatnonzero(~is_inner)
-    step = csr_array((np.ones(len(at)), (at, np.arange(len(at)))), shape=(n, len(at))) @ csr_array(
-        parts[totals[at]]
-    )
+    at, shape = np.flatnonzero(~is_inner), equations.shape[::-1]
+    step = csr_array((np.ones(len(at)), (at, totals[at])), shape=shape) @ equations.maximum(0)
     reached = found
     while reached.nnz:
         reached = csr_array(step @ reached)
@@ -147,8 +132,6 @@ def _choose(
     above: csr_array, distance: Floats, step: float, order: Ints, weight: Floats, raised: Bools
 ) -> None:
     """Choose which inner cells have the higher of two values; ``above`` has what each counts in."""
-    from halfmask.kernels.rounding.choices import improve  # noqa: PLC0415 # compiles
-
     starts, cells = above.indptr.astype(np.int64), above.indices.astype(np.int64)
     improve(starts, cells, weight, distance, raised, float(step), order, _SWEEPS)
 
@@ -180,14 +163,13 @@ def _multiply(times: Ints, base: float) -> Floats:
 def _draws(cells: CellSystem, key: bytes) -> Floats:
     """Return a number from 0 to below 1 for each cell, made of its codes and the key.
 
-    CellSystem that equal each other, such as a total of one part, have the number of the first: two
-    draws would tell more of the value that they share.
+    Cells that equal each other have one: two draws would tell more of the value that they share.
     """
+    order = sorted(range(len(cells.dimensions)), key=lambda at: cells.dimensions[at].name)
     texts = [
         [f"{each.name}\0{code}\0\0" if code != each.total else "" for code in each.codes]
-        for each in sorted(cells.dimensions, key=lambda each: each.name)
+        for each in map(cells.dimensions.__getitem__, order)
     ]
-    order = sorted(range(len(cells.dimensions)), key=lambda at: cells.dimensions[at].name)
     found = np.empty(cells.n)
     for cell, codes in enumerate(cells.codes[:, order]):
         text = "".join(texts[at][code] for at, code in enumerate(codes))
@@ -208,10 +190,11 @@ def _control(
     is_proven = False
     if is_planar or cells.n <= _EXACT:
         for steps in range(settings.steps + 1):
-            down = np.minimum(steps, floor - lowest)
-            found, is_proven = _solve(cells, floor, residue, down, steps)
-            if found is not None:
-                return found
+            down = np.minimum(steps, floor - lowest) if steps else np.zeros(cells.n)
+            bounds, missing = (np.full(cells.n, steps), down), -(cells.equations @ floor)
+            moved, is_proven = least_steps(cells.equations, missing, residue, *bounds, whole=True)
+            if moved is not None and not (cells.equations @ (floor + moved)).any():
+                return floor + moved.astype(np.int64)
     needed = settings.steps + 1
     if not is_proven:
         found, steps = _search(cells, floor, residue, settings.steps)
@@ -226,10 +209,7 @@ def _control(
 
 
 def _search(cells: CellSystem, floor: Ints, residue: Floats, steps: int) -> tuple[Ints, int]:
-    """Return additive multiples, and by how many further steps they differ from the next ones.
-
-    Inner cells are next to their values. Totals that differ by too much weigh more in each round.
-    """
+    """Return additive multiples near their values, and how many further steps apart they are."""
     covers = inner_cells(cells.equations)
     inner = np.flatnonzero(np.diff(covers.tocsc().indptr))
     open_ = inner[residue[inner] > 0]
@@ -250,36 +230,3 @@ def _search(cells: CellSystem, floor: Ints, residue: Floats, steps: int) -> tupl
             break
         weight[further > steps] *= 1.5
     return best, least if not (cells.equations @ best).any() else _STEPS
-
-
-def _solve(
-    cells: CellSystem, floor: Ints, residue: Floats, down: Floats, steps: int
-) -> tuple[Ints | None, bool]:
-    """Return the nearest additive multiples, or None and whether there are proven to be none."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 # 50 ms
-
-    n = cells.n
-    between = residue > 0
-    size = np.r_[between.astype(np.float64), np.full(n, steps), down if steps else np.zeros(n)]
-    price = np.r_[1 - 2 * residue, np.ones(2 * n)]
-    matrix = csr_array(hstack([cells.equations, cells.equations, -cells.equations]))
-    used = np.flatnonzero(size > 0)
-    found = np.zeros(3 * n)
-    missing = -(cells.equations @ floor.astype(np.float64))
-    if len(used) and cells.equations.shape[0]:
-        solved = milp(
-            price[used],
-            integrality=np.ones(len(used)),
-            bounds=Bounds(0, size[used]),
-            constraints=LinearConstraint(matrix[:, used], missing, missing),
-            options={"mip_rel_gap": 0.0, "node_limit": _NODES},
-        )
-        if solved.x is None:
-            return None, solved.status == 2
-        found[used] = np.rint(solved.x)
-    else:
-        found[:n] = between & (residue > 0.5)
-    moved = (found[:n] + found[n : 2 * n] - found[2 * n :]).astype(np.int64)
-    result = floor + moved
-    holds = not (cells.equations.astype(np.int64) @ result).any()
-    return (result if holds else None), False

@@ -1,8 +1,7 @@
 """What batches of microdata are summarized to: inner cells, their sums and contributors.
 
-Summaries add up. One has the distinct combinations of codes of each largest set of dimensions that
-a table crosses, and with an owner column what each row gives its owner; rows of one owner in one
-cell become one when there are many. Rows that can't be tabulated are counted by column.
+Summaries add up. One has the codes of each largest set of dimensions that a table crosses, and what
+rows give their owners. Rows that can't be tabulated are counted by column.
 """
 
 from __future__ import annotations
@@ -59,9 +58,8 @@ class RowPlan:
 class InnerCells:
     """Inner cells of one set of dimensions: their codes as texts, sums, and who contributes.
 
-    ``sums`` has rows and weight, then for each measure its value and absolute value. Without an
-    owner column ``lists`` has the largest rows by count and measure; with one, ``parts`` has what
-    each owner has in each cell.
+    ``sums`` has rows and weight, then each measure's value and absolute value. ``lists`` has the
+    largest rows by count and measure; with an owner column, ``parts`` what each has in each cell.
     """
 
     codes: pl.DataFrame

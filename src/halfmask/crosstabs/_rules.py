@@ -1,4 +1,7 @@
-"""Primary rules: what makes a cell sensitive. Here their parameters; `_primary` applies them."""
+"""Primary rules: what makes a cell sensitive. Here their parameters; `_primary` applies them.
+
+Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +35,10 @@ class CellRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MinimumFrequency(CellRule):
-    """A cell with at least one and fewer than ``n`` contributors or rows is sensitive.
-
-    Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
-    """
+    """A cell with at least one and fewer than ``n`` contributors or rows is sensitive."""
 
     rule: ClassVar[str] = "minimum-frequency"
 
-    #: The least number, 2 or more.
     n: int = field(metadata={"ge": 2, "description": "The least number that isn't sensitive."})
     #: Whether contributors (owners) or rows are counted, in the sample and without weights.
     of: Literal["contributors", "rows"] = field(
@@ -52,44 +51,30 @@ class MinimumFrequency(CellRule):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dominance(CellRule):
-    """A sum is sensitive if its ``n`` largest contributions are more than ``k`` percent of it.
-
-    Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
-    """
+    """A sum is sensitive if its ``n`` largest contributions are more than ``k`` percent of it."""
 
     rule: ClassVar[str] = "dominance"
 
-    #: How many contributions, 1 to 5.
     n: int = field(metadata={"ge": 1, "le": 5, "description": "How many contributions."})
-    #: Percent, above 0 and below 100.
     k: float = field(metadata={"gt": 0.0, "lt": 100.0, "description": "Percent of the sum."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PPercent(CellRule):
-    """A sum is sensitive if its second contributor can estimate the largest within ``p`` percent.
-
-    Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
-    """
+    """A sum is sensitive if its second contributor can tell the largest within ``p`` percent."""
 
     rule: ClassVar[str] = "p-percent"
 
-    #: Percent of the largest contribution, above 0.
     p: float = field(metadata={"gt": 0.0, "description": "Percent of the largest contribution."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriorPosterior(CellRule):
-    """The p-percent rule against an attacker who knows contributions within ``q`` percent before.
-
-    Source: Handbook on Statistical Disclosure Control, 2nd edition, section 4.2.1.
-    """
+    """The p-percent rule, if contributions are known within ``q`` percent before."""
 
     rule: ClassVar[str] = "prior-posterior"
 
-    #: Percent of the largest contribution, above 0 and below ``q``.
     p: float = field(metadata={"gt": 0.0, "description": "Percent of the largest contribution."})
-    #: Percent within which contributions are known before, at most 100.
     q: float = field(
         metadata={"gt": 0.0, "le": 100.0, "description": "Percent that is known before."}
     )
@@ -115,7 +100,6 @@ class ClassDisclosure(CellRule):
 
     rule: ClassVar[str] = "class-disclosure"
 
-    #: Whose categories nobody may learn of a group, such as an illness.
     dimension: str = field(metadata={"description": "Whose categories nobody may learn."})
 
 

@@ -47,8 +47,7 @@ def suppress(
 ) -> HiddenPattern:
     """Return a pattern that meets all requirements, what owners know and hidden sums included.
 
-    The same input gives the same pattern. An interrupt gives the best pattern so far if there is
-    one that meets everything.
+    An interrupt gives the best pattern so far, if there is one.
     """
     _check(sensitivity, knowledge)
     search = _Search(cells, sensitivity, knowledge, settings, rules, weights, progress)
@@ -121,10 +120,7 @@ def _levels(cells: CellSystem) -> Ints:
 
 
 class _Search:
-    """A search for patterns that meet everything: the requirements, and the rules for hidden sums.
-
-    Requirements depend on what is hidden: an owner who is alone in a cell knows it.
-    """
+    """A search for patterns that meet all: what lone owners learn depends on what is hidden."""
 
     def __init__(
         self,
@@ -172,10 +168,9 @@ class _Search:
             yield from self._optimal(hidden, always)
 
     def _optimal(self, hidden: Bools, needs: Needs) -> Iterator[HiddenPattern]:
-        """Yield patterns with what is proven of the least cost.
+        """Yield patterns with what is proven of the least cost, whatever is hidden.
 
-        The proof is for requirements that hold whatever is hidden. A second search adds those that
-        its pattern brings about, and the cells that sums of hidden cells need.
+        A second search adds what its pattern brings about, and what sums of hidden cells need.
         """
         proven = 0.0
         for search in range(2):
@@ -224,10 +219,7 @@ class _Search:
         )
 
     def _grown(self, hidden: Bools, *, tried: bool, together: bool = False) -> Bools:
-        """Hide more cells until everything is met; ``tried`` if most is met already.
-
-        With ``together``, one program looks for the proofs of many needs first.
-        """
+        """Hide more cells until everything is met; ``tried`` if most is met already."""
         witnesses = self._proofs(hidden)
         while True:
             if tried:
@@ -248,10 +240,7 @@ class _Search:
                 return hidden
 
     def _stated(self, hidden: Bools) -> Needs:
-        """State the requirements of a pattern, and what sums of hidden cells ask for.
-
-        What an earlier pattern asked for stays: a search that forgets goes round in circles.
-        """
+        """State what a pattern requires, and earlier ones did: else a search goes in circles."""
         stated = state_requirements(
             self._cells, self._sensitivity, hidden, singletons=self._settings.singletons
         )
@@ -304,10 +293,7 @@ class _Search:
         return sensitive_sums(self._cells, self._rules, hidden, weights=self._weights)
 
     def _more_for_sums(self, hidden: Bools) -> Bools:
-        """Return further cells to hide where hidden cells of an equation break rules together.
-
-        The sum of the others moves as far as such a cell moves the other way.
-        """
+        """Return cells to hide with others that break a rule together: they move the other way."""
         more = np.zeros(len(hidden), dtype=bool)
         found = self._sums(hidden)
         equations = self._cells.equations

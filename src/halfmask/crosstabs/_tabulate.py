@@ -1,8 +1,7 @@
 """Tables from microdata: every cell of all tables of a policy, one system for each measure.
 
-The table is read once, in batches: each is summarized to its inner cells, summaries add up, and
-totals are made of the sum (`_totals`). Memory grows with the cells, and with an owner column with
-the rows of owners in different cells.
+Batches are summarized to inner cells, and totals are made of their sum (`_totals`). Memory grows
+with the cells, and with the rows of owners who are in several.
 """
 
 from __future__ import annotations
@@ -62,11 +61,7 @@ def tabulate(
     record: str | None = None,
     record_key: Callable[[pl.Series], pl.Series] | None = None,
 ) -> tuple[CellSystem, ...]:
-    """Return the cells of all tables of a policy, made of microdata: one `CellSystem` a measure.
-
-    ``record_key`` makes the values of the column ``record`` numbers: whole ones, of which the last
-    32 bits count, or fractions of 1.
-    """
+    """Return the cells of all tables of a policy, made of microdata: one `CellSystem` a measure."""
     plan = _planned(policy, record, record_key)
     source = open_rows(table, [name for columns in plan.columns for name in columns])
     _check_types(source, plan)
@@ -201,8 +196,7 @@ def _numbered(block: InnerCells, plan: RowPlan, at: int, dimensions: Sequence[Di
 def _group_owners(owner: pl.Series) -> tuple[Ints, Ints, Ints]:
     """Return an order of rows by owner, where each owner starts in it, and a number for each.
 
-    Owners have numbers in the order of their first rows. Rows are sorted by hashes of owners, which
-    takes a fraction of the time; two owners of one hash are told apart.
+    They are sorted by hashes, which is several times faster; owners of one hash are told apart.
     """
     keys = owner.hash().to_numpy()
     order = np.argsort(keys, kind="stable")

@@ -1,8 +1,7 @@
 """Totals of inner cells: every sum along every dimension, with their contributors.
 
-Inner cells are spread to the codes that cover them, one dimension after the other. What adds up is
-multiplied by a sparse matrix of each step. An owner who is in several inner cells is one
-contributor of a total, so these owners are added to all cells one by one.
+Inner cells are spread along one dimension after the other, by sparse matrices. An owner who is in
+several is one contributor of a total: such owners are added to all cells one by one.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ import numpy as np
 from scipy.sparse import csr_array, eye_array
 
 from halfmask._errors import PolicyError
-from halfmask.crosstabs._cells import LARGEST, row_keys
+from halfmask.crosstabs._arrays import covers_of
+from halfmask.crosstabs._cells import LARGEST, ranges_of, row_keys
 from halfmask.kernels.tabulation.largest import Lists, OwnerRoom, add_owners, keep_largest
 
 if TYPE_CHECKING:
@@ -40,11 +40,7 @@ class Owners(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellSums:
-    """What is counted of n cells: all of it adds up, but for owners who are in several cells.
-
-    ``sums`` has columns for rows, value, absolute value and contributors; ``keys`` are sums of
-    record keys, modulo 1.
-    """
+    """Sums of n cells: rows, value, absolute value, contributors; and of record keys, modulo 1."""
 
     codes: Codes
     sums: Floats
@@ -96,10 +92,7 @@ def group_codes(codes: Codes, sizes: Sequence[int]) -> tuple[Ints, Ints]:
 
 
 def group_cells(tally: CellSums, sizes: Sequence[int]) -> tuple[CellSums, Ints]:
-    """Return cells of the same codes as one, in order, and which one each has become.
-
-    Without owners who are in several of them, this counts everything of the cells.
-    """
+    """Return cells of the same codes as one, in order, and which one each has become."""
     first, inverse = group_codes(tally.codes, sizes)
     step = _step(inverse, np.arange(len(inverse)), (len(first), len(inverse)))
     return _stepped(tally, step, tally.codes[first]), inverse
@@ -108,11 +101,7 @@ def group_cells(tally: CellSums, sizes: Sequence[int]) -> tuple[CellSums, Ints]:
 def add_totals(
     inner: CellSums, dimensions: Sequence[Dimension], owners: Owners | None, *, what: str
 ) -> CellSums:
-    """Return inner cells and all their totals, sorted by their codes.
-
-    ``inner`` has the positions of leaves, and who is in one inner cell only; ``owners`` has the
-    others, whose rows and values ``inner`` has already.
-    """
+    """Return inner cells and all their totals, by their codes; ``owners`` are in several cells."""
     covers = None if owners is None else csr_array(eye_array(len(inner.codes)))
     sizes = [len(each.codes) for each in dimensions]
     found = inner
@@ -140,22 +129,14 @@ def report_size(what: str, n: int) -> PolicyError:
 
 def _spread(codes: Codes, at: int, dimension: Dimension, what: str) -> tuple[Codes, Ints]:
     """Return each cell once for every code that covers it along one dimension, and its source."""
-    above: list[list[int]] = [[] for _ in dimension.codes]
-    for number, code in enumerate(dimension.codes):
-        for leaf in dimension.covers[code]:
-            above[dimension.position[leaf]].append(number)
-    lengths = np.array([len(each) for each in above], dtype=np.int64)
-    starts = np.cumsum([0, *lengths])[:-1]
-    flat = np.array([code for each in above for code in each], dtype=np.int32)
-    own = codes[:, at]
-    n = int(lengths[own].sum())
-    if n > 8 * MOST_CELLS:
+    above = csr_array(covers_of([dimension], frozenset([0]))[0].T)  # of each leaf
+    leaf = np.searchsorted([dimension.position[each] for each in dimension.leaves], codes[:, at])
+    lengths = np.diff(above.indptr)[leaf]
+    if (n := int(lengths.sum())) > 8 * MOST_CELLS:
         raise report_size(what, n)
-    source = np.repeat(np.arange(len(codes)), lengths[own])
-    ends = np.cumsum(lengths[own])
-    within = np.arange(n) - np.repeat(ends - lengths[own], lengths[own])
+    source, place = ranges_of(above.indptr[leaf], lengths)
     made = codes[source]
-    made[:, at] = flat[starts[own[source]] + within]
+    made[:, at] = above.indices[place]
     return made, source
 
 

@@ -71,10 +71,7 @@ class Needs:
 
 
 class Witnesses:
-    """Deviations that prove needs: one proves all that it satisfies for whoever knows none of it.
-
-    No deviation is kept that proves nothing new.
-    """
+    """Deviations that prove needs: each proves all that it satisfies, and something new."""
 
     def __init__(
         self, needs: Needs, room: Slack, hidden: Bools, earlier: Witnesses | None = None

@@ -32,11 +32,7 @@ _LONGEST: Final = 100
 
 
 def file_stems(tables: Sequence[ReleasedTable]) -> dict[str, str]:
-    """Return the name of each table's files without their ending: what every system takes.
-
-    Other letters than those of ASCII, blanks and slashes become an underscore; names that would be
-    the same file get a number.
-    """
+    """Return the name of each table's files without their ending: what every system takes."""
     stems: dict[str, str] = {}
     taken: set[str] = set()
     for table in tables:
@@ -95,13 +91,14 @@ def _written(folder: Path, name: str, form: str, n_rows: int) -> DataFile:
 
 
 def crossed_lines(table: ReleasedTable) -> list[list[str]]:
-    """Return a table of two dimensions or more with the last one across, as texts.
-
-    The first line is the header. A hidden cell is an ``x``; a combination without a cell is 0.
-    """
-    *down, across = table.dimensions
+    """Return a table with its last of some dimensions across: an ``x`` is hidden, no cell is 0."""
     values = [number_text(value) for value in table.values.to_list()]
     texts = [CROSS if hidden else value for hidden, value in zip(table.hidden, values, strict=True)]
+    if len(table.dimensions) <= 1:
+        codes = table.labels.rows() or [()] * len(texts)
+        own = ([*code, text] for code, text in zip(codes, texts, strict=True))
+        return [[*table.dimensions, "value"], *own]
+    *down, across = table.dimensions
     columns = list(dict.fromkeys(table.labels[across].to_list()))
     heads = list(zip(*(table.labels[name].to_list() for name in down), strict=True))
     found = dict(zip(zip(heads, table.labels[across].to_list(), strict=True), texts, strict=True))
@@ -115,13 +112,7 @@ def crossed_lines(table: ReleasedTable) -> list[list[str]]:
 
 
 def number_text(value: float | None) -> str:
-    """Return a number as a person writes it, without an exponent where that is short.
-
-    Examples
-    --------
-    >>> number_text(12.0), number_text(0.3), number_text(None)
-    ('12', '0.3', '')
-    """
+    """Return a number as a person writes it, without an exponent where that is short."""
     if value is None:
         return ""
     whole = float(value).is_integer() and abs(value) < 2**53

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, StrictBool, StrictStr, model_valida
 from halfmask._errors import PolicyError
 from halfmask._policy_files import FileKind, WrittenPolicy, near
 from halfmask._sections import Number, Section, Whole
-from halfmask.book.section import BookSection
+from halfmask.book.section import BookSection, check_unused
 from halfmask.claims.manifest import DATABASE
 from halfmask.microdata.mask_section import MaskSection, TableMaskSection, mask_parameters
 
@@ -132,6 +132,11 @@ class DatabasePolicy(WrittenPolicy):
     if TYPE_CHECKING:  # sections may be given in the words of a file
 
         def __init__(self, **sections: object) -> None: ...
+
+    @model_validator(mode="after")
+    def _books_no_people(self) -> Self:
+        check_unused(self.book, has_people=False)
+        return self
 
     @property
     def kind(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
+from halfmask.book.section import check_unused
 from halfmask.claims.manifest import MASKED, MICRODATA
 from halfmask.masks import TableMask, check_claimed_once, traits_of
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
@@ -36,6 +37,8 @@ def check_policy(policy: PolicySections) -> None:
         _check_split_targets(policy)
     if policy.person is not None:
         _check_person(policy.person, policy)
+    if policy.kind != MICRODATA:
+        check_unused(policy.book, has_people=policy.kind == MASKED)
     if policy.book is not None and policy.kind in {MASKED, MICRODATA}:
         whose_columns(policy, policy.book)
         is_judged = any(each.role == "sensitive" for each in policy.columns.values())

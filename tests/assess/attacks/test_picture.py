@@ -38,7 +38,7 @@ def test_every_finding_is_written_with_its_verdict(mixed):
     for verdict in ("resisted", "broken", "INVALID"):
         assert f">{verdict}</text>" in svg
     assert "nothing follows: it was not run on unprotected data" in found
-    assert "classes/intersection" in found
+    assert "releases/intersection" in found
     assert "3 findings: 1 resisted, 1 broken, 1 INVALID" in found
 
 

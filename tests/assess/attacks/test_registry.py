@@ -26,6 +26,7 @@ from halfmask.assess.attacks import (
     events,
     hashing,
     membership,
+    releases,
     structure,
     tables,
 )
@@ -41,6 +42,7 @@ FAMILIES = {
     "structure": structure,
     "tables": tables,
     "classes": classes,
+    "releases": releases,
     "encodings": encodings,
     "hashing": hashing,
     "events": events,

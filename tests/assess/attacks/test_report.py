@@ -109,7 +109,9 @@ def test_numbers_and_picture_are_written_whole(mixed, tmp_path):
     content = json.loads((tmp_path / "attacks.json").read_text())
     assert content == json.loads(json.dumps(mixed.to_dict()))
     assert [each["verdict"] for each in content["findings"]] == ["resisted", "broken", "INVALID"]
-    assert content["skipped"] == [{"attack": "classes/intersection", "lacks": "an earlier release"}]
+    assert content["skipped"] == [
+        {"attack": "releases/intersection", "lacks": "an earlier release"}
+    ]
     assert content["versions"] == {"python": "3.11"}
     # Readers of reports of 0.1 find these keys still, whatever the parameters are called.
     assert (content["seed"], content["least_power"]) == (7, 0.05)

@@ -100,7 +100,10 @@ def test_a_secret_of_a_frame_is_a_name():
         ({"quasi_identifiers": "age"}, "'quasi_identifiers' .* must be a list of columns"),
         ({"secrets": "sex"}, "'secrets' parameter of TableTarget must be a list"),
         ({"secrets": ["sex", "sex"]}, "One of the columns is twice"),
-        ({"earlier": (pl.DataFrame({"age": [1]}),)}, "earlier must be a release and"),
+        (
+            {"earlier": (pl.DataFrame({"age": [1]}),)},
+            "earlier.* must be releases, each with its rows",
+        ),
         ({"earlier": 3}, "'earlier' parameter of TableTarget must be a list of two tables"),
         ({"guarantees": KAnonymity(k=2)}, "'guarantees' .* a list of guarantees. Got a value"),
         ({"guarantees": [2]}, "must be a list of guarantees"),
@@ -159,8 +162,7 @@ def test_tables_of_other_libraries_are_attacked_as_polars_are(turned):
     assert found[0] == found[1]
     made = TableTarget(**others)
     assert isinstance(made.control, pl.DataFrame)
-    assert made.earlier is not None
-    assert all(isinstance(each, pl.DataFrame) for each in made.earlier)
+    assert all(isinstance(each, pl.DataFrame) for each in made.earlier[0])
 
 
 def test_what_is_no_table_is_refused():

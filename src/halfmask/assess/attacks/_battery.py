@@ -19,6 +19,7 @@ from halfmask.assess.attacks import (
     events,
     hashing,
     membership,
+    releases,
     structure,
     tables,
 )
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
 ATTACKS: dict[str, type[Attack]] = {
     each.name: each
     for family in (
-        *(membership, attributes, structure, tables, classes),
+        *(membership, attributes, structure, tables, classes, releases),
         *(encodings, hashing, events, crosstabs),
     )
     for each in family.ATTACKS

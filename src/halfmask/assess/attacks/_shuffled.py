@@ -45,6 +45,9 @@ class Shuffled:
         The columns that were released unchanged.
     hierarchies
         Hierarchies by column, which an attacker knows.
+    earlier, person
+        Releases that left before, each with the rows it was made of; and the column that says whose
+        row it is, if there is one.
     """
 
     released: pl.DataFrame
@@ -54,6 +57,8 @@ class Shuffled:
     secrets: tuple[str, ...]
     unchanged: frozenset[str]
     hierarchies: dict[str, Hierarchy]
+    earlier: tuple[tuple[pl.DataFrame, pl.DataFrame], ...] = ()
+    person: str | None = None
 
     def __repr__(self) -> str:
         return f"Shuffled({self.released.height} released of {self.original.height} rows)"
@@ -80,6 +85,8 @@ class Shuffled:
             quasi_identifiers=self.quasi_identifiers,
             secrets=self.secrets,
             hierarchies=self.hierarchies,
+            earlier=self.earlier,
+            person=self.person,
             owners=UNKNOWN,
         )
 
@@ -105,6 +112,11 @@ class Shuffled:
             control=self.control,
             quasi_identifiers=self.quasi_identifiers,
             secrets=self.secrets,
+            earlier=[
+                (rows[[name for name in rows.columns if name in released.columns]], rows)
+                for released, rows in self.earlier
+            ],
+            person=self.person,
         )
 
 

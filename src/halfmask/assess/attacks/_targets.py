@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.assess.attacks._attack import EVERYONE
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
     as_listed,
     as_table,
     as_whole_numbers,
+    check_columns,
     check_owners,
+    check_plain,
     listed,
     row_count,
     several,
@@ -189,6 +191,22 @@ def _guarantees(value: object, *, parameter: str, owner: str) -> tuple[Guarantee
     return given
 
 
+def _pairs(
+    value: object, *, parameter: str, owner: str
+) -> tuple[tuple[pl.DataFrame, pl.DataFrame], ...]:
+    """Return releases with the rows they were made of: one pair, or a list of them."""
+    pairs = () if value is None else value
+    given = several(pairs, parameter=parameter, owner=owner, of="two tables", or_none=True)
+    if given and not isinstance(given[0], tuple | list):
+        given = (given,)
+    if not all(isinstance(each, tuple | list) and len(each) == 2 for each in given):
+        raise ParameterError(
+            f"The {parameter!r} parameter of {owner} must be releases, each with its rows.",
+            hint="Write earlier=[(released, original)].",
+        )
+    return tuple((as_table(released), as_table(rows)) for released, rows in given)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableTarget(TakenInputs):
     """A released table, the rows it was made of, and people who aren't in it.
@@ -211,8 +229,11 @@ class TableTarget(TakenInputs):
     hierarchies
         Published hierarchies by column: an attacker knows them.
     earlier
-        A release of overlapping people that left before, and the rows it was made of, for attacks
-        that intersect.
+        Releases of overlapping people that left before, each with the rows it was made of, for
+        attacks that intersect; one pair, or a list of them.
+    person
+        The column that says whose row it is, to find people in earlier releases: attackers don't
+        know it. ``None``: people are found by their rows.
     owners
         For each released row the number of its original row: linkage is judged by it. ``None``:
         rows are in the same order. ``"unknown"``: only attacks that need no owners are run.
@@ -233,7 +254,10 @@ class TableTarget(TakenInputs):
     secrets: tuple[str, ...] = field(default=(), metadata={"take": listed("columns")})
     guarantees: tuple[Guarantee, ...] = field(default=(), metadata={"take": _guarantees})
     hierarchies: dict[str, Hierarchy] | None = None
-    earlier: tuple[pl.DataFrame, pl.DataFrame] | None = None
+    earlier: Sequence[tuple[pl.DataFrame, pl.DataFrame]] = field(
+        default=(), metadata={"take": _pairs}
+    )
+    person: str | None = None
     owners: NDArray[np.int64] | Literal["unknown"] | None = field(
         default=None, metadata={"take": _owners}
     )
@@ -243,11 +267,12 @@ class TableTarget(TakenInputs):
         for name in (*self.quasi_identifiers, *self.secrets):
             if name not in self.original.columns:
                 raise ParameterError(f"Column {name!r} isn't in the original table.")
-        if self.earlier is not None:
-            given = several(self.earlier, parameter="earlier", owner="TableTarget", of="two tables")
-            if len(given) != 2:
-                raise ParameterError("earlier must be a release and the rows it was made of.")
-            object.__setattr__(self, "earlier", tuple(map(as_table, given)))
+        for rows in (self.original, *(rows for _, rows in self.earlier)):
+            if self.person is not None:
+                check_columns([self.person], rows.columns, where="the original rows")
+                check_plain(rows, [self.person], where="the original rows")
+                if gaps := rows[self.person].null_count():
+                    raise DataError(f"The column of the person is missing in {gaps:,} rows.")
         if self.hierarchies is not None and not _are_hierarchies(self.hierarchies):
             raise ParameterError(
                 "The 'hierarchies' parameter of TableTarget must be hierarchies by column.",

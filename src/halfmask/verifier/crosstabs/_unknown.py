@@ -146,11 +146,11 @@ def _joined(
         shown, known = np.zeros(n), _zeros(number, source, measure)
         shown[at] = np.nan_to_num(cells.value)
         known[at] = ~cells.hidden
+        if _differs(value, shown, known, off):  # it is of other rows: nothing of it is linked
+            continue
         if off:
             bounds[0, known] = np.maximum(bounds[0, known], shown[known] - off)
             bounds[1, known] = np.minimum(bounds[1, known], shown[known] + off)
-        elif _differs(value, shown, known):  # it is of other rows: nothing of it is linked
-            continue
         else:
             value[known] = shown[known]
         blocks.append(_moved(cells.equations, at, n))
@@ -163,9 +163,9 @@ def _joined(
     return _unknown(whole, value, (bounds[0], bounds[1]), asked, within)
 
 
-def _differs(value: Floats, shown: Floats, known: Bools) -> bool:
+def _differs(value: Floats, shown: Floats, known: Bools, off: float) -> bool:
     both = known & ~np.isnan(value)
-    return not np.allclose(value[both], shown[both], rtol=1e-9, atol=0)
+    return not np.allclose(value[both], shown[both], rtol=1e-9, atol=off)
 
 
 def _places(cells: TableCells, trees: Mapping[str, CodeTree]) -> list[Place]:

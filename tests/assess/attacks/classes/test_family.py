@@ -12,12 +12,17 @@ import halfmask as hm
 from halfmask.assess.attacks import Attack, TableTarget
 from halfmask.assess.attacks.classes import ATTACKS, Minimality
 from halfmask.assess.attacks.classes._disclosure import class_numbers
+from halfmask.assess.attacks.releases import Intersection
 from halfmask.assess.attacks.tables import AssignmentLinkage
 
 if TYPE_CHECKING:
     from halfmask.assess.attacks import Outcome
 
-EVERY: list[Attack] = [*(make() for make in ATTACKS), Minimality(finer="values")]
+EVERY: list[Attack] = [
+    *(make() for make in ATTACKS),
+    Intersection(),
+    Minimality(finer="values"),
+]
 #: Names that tables of ours or of polars have, and one that polars takes for a pattern.
 NAMES = (
     *("count", "row", "row of class", "class", "size", "seen", "own", "label", "child", "n", "m"),

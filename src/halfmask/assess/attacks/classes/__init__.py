@@ -6,15 +6,13 @@ the class of each target. Classes are the groups of rows with equal quasi-identi
 - :class:`Homogeneity`, :class:`BackgroundKnowledge`: classes with one secret, or few;
 - :class:`Skewness`: classes whose secrets are distributed unlike the table's;
 - :class:`Minimality`: classes that are coarse for a reason;
-- :class:`Downcoding`: cells that are no more general than needed;
-- :class:`Intersection`: two releases with the same people.
+- :class:`Downcoding`: cells that are no more general than needed.
 """
 
 from __future__ import annotations
 
 from halfmask.assess.attacks.classes._disclosure import BackgroundKnowledge, Homogeneity, Skewness
 from halfmask.assess.attacks.classes._downcoding import Downcoding
-from halfmask.assess.attacks.classes._intersection import Intersection
 from halfmask.assess.attacks.classes._minimality import Minimality
 
 __all__ = [
@@ -22,10 +20,9 @@ __all__ = [
     "BackgroundKnowledge",
     "Downcoding",
     "Homogeneity",
-    "Intersection",
     "Minimality",
     "Skewness",
 ]
 
 #: The attacks on equivalence classes.
-ATTACKS = (Homogeneity, BackgroundKnowledge, Skewness, Minimality, Downcoding, Intersection)
+ATTACKS = (Homogeneity, BackgroundKnowledge, Skewness, Minimality, Downcoding)

@@ -122,6 +122,12 @@ def test_a_unit_of_matched_people_counts_its_most_rows() -> None:
     assert joint.effective_k == 2
 
 
+@given(series())
+def test_any_numbers_may_stand_for_classes(releases: list[Rows]) -> None:
+    far = [[(p, c * 2**57 + 7, v) for p, c, v in rows] for rows in releases]
+    assert joined(*far).groups.tolist() == joined(*releases).groups.tolist()
+
+
 def test_a_release_without_classes_says_nothing() -> None:
     rows = coded([(0, 0, 0), (1, 0, 1)])
     bare = CodedRelease(number=2, persons=np.array([0]), classes=np.array([-1]))

@@ -14,6 +14,7 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_ROOM = 1 << 20  # more numbers of classes than rows and these would only waste memory
 UNBOUNDED = np.iinfo(np.int64).max  # of groups that are in no release with a column
 
 
@@ -46,6 +47,8 @@ class CodedRelease:
     def __post_init__(self) -> None:
         if self.has_classes and (self.classes < 0).any():
             raise ParameterError("Either all rows of a release have a class, or none.")
+        if self.classes.max(initial=0) > len(self.classes) + _ROOM:
+            object.__setattr__(self, "classes", _label(self.classes)[0])
 
     @property
     def has_classes(self) -> bool:
@@ -128,9 +131,6 @@ class JointClasses:
         """The size of the smallest group, None where no release has classes."""
         return int(self.sizes.min()) if self.n_groups else None
 
-    def _of_people(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.append(values, 0)[self.groups]
-
     def count_people(self, persons: NDArray[np.bool_]) -> int:
         """Return how many people some persons stand for."""
         return int(self.weights[persons & (self.groups >= 0)].sum())
@@ -197,7 +197,8 @@ class JointClasses:
                 if len(new):
                     left = np.append(left, np.empty(room.sum(), dtype=np.int64))
                 keep_common(class_of, pairs, n_values, starts, lengths, left)
-        return self._of_people(np.maximum(lengths, 0)), self._of_people(np.maximum(earlier, 0))
+        now, before = (np.append(np.maximum(one, 0), 0)[self.groups] for one in (lengths, earlier))
+        return now, before
 
 
 def join_classes(releases: Sequence[CodedRelease], n_persons: int) -> JointClasses:

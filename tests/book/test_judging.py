@@ -103,6 +103,7 @@ def test_who_is_exposed_only_by_both_releases_is_told() -> None:
     (words,) = verdict.weaknesses
     assert words.endswith("one value of 's' is left for 1 person whose value stays the same.")
     # Who was exposed before, or is by one release alone, isn't exposed by joining them.
+    assert judged([first, second], second, Floor(k=1)).status == "holds"
     third = [(0, 0, 1), (4, 1, 5)]
     verdict = judged([first, second], third, Floor(k=1))
     assert verdict.exposed == {"s": 2}
@@ -123,11 +124,11 @@ def test_columns_may_differ() -> None:
 
 
 def test_epsilon_adds_up_to_its_limit() -> None:
-    empty, floor = join_classes([], 0), Floor(epsilon=1.0)
-    verdict = judge_release(empty, empty, floor, spent=0.7 + 0.1, epsilon=0.2)
-    assert (verdict.status, verdict.sentences) == ("holds", ("Epsilon adds up to 1.",))
-    verdict = judge_release(empty, empty, floor, spent=0.9, epsilon=0.2)
-    assert verdict.sentences == ("Epsilon adds up to 1.1; it must be at most 1.",)
+    empty, floor = join_classes([], 0), Floor(epsilon=0.3)
+    verdict = judge_release(empty, empty, floor, spent=0.1, epsilon=0.2)  # a bit more than 0.3
+    assert (verdict.status, verdict.sentences) == ("holds", ("Epsilon adds up to 0.3.",))
+    verdict = judge_release(empty, empty, floor, spent=0.2, epsilon=0.2)
+    assert verdict.sentences == ("Epsilon adds up to 0.4; it must be at most 0.3.",)
     assert verdict.status == "refused"
     assert "smaller epsilon" in verdict.remedies[0]
     # What spends nothing isn't refused for what others spent.

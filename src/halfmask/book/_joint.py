@@ -180,12 +180,13 @@ class JointClasses:
 
         starts, lengths = np.zeros(self.n_groups, dtype=np.int64), np.full(self.n_groups, -1)
         left, earlier = np.empty(0, dtype=np.int64), lengths
+        codes = [one.sensitive[column] for one in self.releases if column in one.sensitive]
+        n_values = 1 + max(int(each.max()) for each in codes)
         for release in self.releases:
             if release is self.releases[-1]:
                 earlier = lengths.copy()
             if column not in release.sensitive:
                 continue
-            n_values = int(release.sensitive[column].max()) + 1
             pairs = _counted(release.classes * n_values + release.sensitive[column])[0]
             sizes = np.bincount(pairs // n_values)
             for persons, classes in release.rounds():

@@ -49,7 +49,7 @@ def people(n, seed=0, *, gaps=0.05, ages=(17, 90)):
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame(
         {
-            "age": rng.integers(*ages, n),
+            "age": rng.integers(ages[0], ages[1], n),
             "city": rng.choice(CITIES, n),
             "ill": rng.choice(["flu", "cold", "none"], n),
         }

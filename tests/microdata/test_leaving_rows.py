@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,7 +15,9 @@ from halfmask._errors import GuaranteeNotMetError
 from halfmask.anonymize.reusing import open_plan
 from halfmask.microdata import Policy, protect
 from halfmask.microdata._leaving_rows import leaving
-from halfmask.release.booking import LeavingRows
+
+if TYPE_CHECKING:
+    from halfmask.release.booking import LeavingRows
 
 KEY = bytes(32)
 POLICY = """

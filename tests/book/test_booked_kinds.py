@@ -87,10 +87,13 @@ def test_tables_and_databases_are_booked(book, vault, tmp_path):
     made = protect(f"sqlite:///{tmp_path}/a.db", wanted, vault=vault)
     made.write(f"sqlite:///{tmp_path}/b.db", report=tmp_path / "report")
     tables = TablesPolicy.from_toml(TABLES + SECTION)
-    protect(PEOPLE, tables, vault=vault).write(tmp_path / "tables")
+    counted = PEOPLE.with_columns(ill=pl.col("ill").replace("a", "ill"))  # as the column is called
+    protect(counted, tables, vault=vault).write(tmp_path / "tables")
+    again = protect(counted, tables, vault=vault).write(tmp_path / "again")
 
-    assert [each.kind for each in book.releases()] == ["database", "tables"]
-    assert [each.state for each in book.releases()] == ["left", "left"]
+    assert [each.kind for each in book.releases()] == ["database", "tables", "tables"]
+    assert [each.state for each in book.releases()] == ["left"] * 3
+    assert "audited together with those of 1 earlier release" in again.checked[-1]
     assert "Checked against earlier" in (tmp_path / "report" / "report.html").read_text()
     assert "joined-releases" not in "".join(read_manifest(tmp_path / "tables").weaknesses)
 

@@ -275,9 +275,10 @@ class _Compared:
                     known[is_same, self.coded[each.number].persons] = True
             people = int((known[0] & ~known[1])[np.unique(self.coded[0].persons)].sum())
             if people:
+                who = "person gets" if people == 1 else "people get"
                 found.append(
-                    f"{people:,} {'person gets' if people == 1 else 'people get'} another draw of "
-                    f"{column!r}, which a mask randomised before: averages are nearer to the value."
+                    f"{people:,} {who} another draw of {column!r}: the mask protects less where "
+                    "several draws are joined."
                 )
         return found
 

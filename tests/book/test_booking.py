@@ -138,6 +138,7 @@ def test_forgotten_releases_and_other_keys_of_people_are_said_to_be_unseen(book,
 
     said = " ".join(depart(book, tmp_path / "3", Leaving(rows=rows), min_k=2).sentences)
 
+    assert said.startswith("The book has no earlier release of all receivers to compare it with.")
     assert "wasn't compared with 1 earlier release, which the book forgot" in said
     assert "1 earlier release can't be compared" in said
     assert "This is weaker" in said

@@ -151,9 +151,10 @@ class SectionBooking:
         drawn = compared.second_draws(scope)
         status = "weakens" if drawn and verdict.status == "holds" else verdict.status
         which = _RECEIVERS[self.section.join == "all"]
-        lead = f"The book has no earlier release of {which}: nothing was compared."
-        if scope:
-            lead = f"Checked against {_spell(len(scope))} of {which}: {_FOUND[status]}."
+        seen = [each for each in scope if left.rows is None or each.number in compared.coded]
+        lead = f"The book has no earlier release of {which} to compare it with."
+        if seen:
+            lead = f"Checked against {_spell(len(seen))} of {which}: {_FOUND[status]}."
         sentences = [lead, *verdict.sentences, *drawn]
         weaknesses = [*verdict.weaknesses, *drawn]
         if other != scope and other:

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from halfmask.release import Release
     from halfmask.release.booking import LeavingRows
 
-#: A ReleaseBook, whose module imports this one.
-_ReleaseBook: TypeAlias = Any
+_ReleaseBook: TypeAlias = Any  # its module imports this one
 _RECEIVERS: Final = ("this receiver", "all receivers")
 _FOUND: Final = {
     "holds": "what was compared is no weaker by this one",
@@ -73,8 +72,7 @@ class SectionBooking:
         if plan is None and wanted is not None:
             raise ParameterError(
                 "The book has no such release whose classes could be reused.",
-                hint="Leave out [[reuse|--reuse]] for the first release. Only classes by mondrian, "
-                "guided and full-domain are reused.",
+                hint="For the first release, leave out [[reuse|--reuse]].",
             )
         return plan
 
@@ -111,8 +109,7 @@ class SectionBooking:
         is_plain = rows is None or bool((rows.classes < 0).all())
         if is_plain and (self.section.reuse or self.section.leave_out):
             raise ParameterError(
-                f"A release of the kind {kind.name!r} has no classes to reuse, and no rows that "
-                "could wait.",
+                f"A release of the kind {kind.name!r} has no classes to reuse or to wait for.",
                 hint="Leave out [[reuse and leave_out|--reuse and --leave-out]].",
             )
         with self._book.writing() as pen:

@@ -11,8 +11,8 @@ import polars as pl
 
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.claims import Claim
-from halfmask.crosstabs._agreeing_counts import agreeing_counts, largest_sets, rounding_steps
-from halfmask.crosstabs._arrays import along, covers_of, inner_places
+from halfmask.crosstabs._agreeing_counts import agreeing_counts, rounding_steps
+from halfmask.crosstabs._arrays import along, covers_of, inner_places, largest_sets
 from halfmask.crosstabs._cells import CellSystem, build_equations
 from halfmask.crosstabs._hierarchies import code_columns
 from halfmask.crosstabs._opening import open_cells

@@ -16,6 +16,7 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._progress import Progress, silent
+from halfmask.crosstabs._arrays import largest_sets
 from halfmask.crosstabs._cells import CellSystem, Contributors, build_equations, row_keys
 from halfmask.crosstabs._hierarchies import build_dimensions, columns_of
 from halfmask.crosstabs._row_summary import (
@@ -42,7 +43,7 @@ from halfmask.engines import LocalEngine, fold_table
 from halfmask.kernels.tabulation.largest import keep_largest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from halfmask.crosstabs._arrays import Codes, Ints
     from halfmask.crosstabs._dimension import Dimension
@@ -96,25 +97,17 @@ def _planned(
 ) -> RowPlan:
     names = tuple(dict.fromkeys(name for table in policy.tables for name in table.dimensions))
     sections = [policy.dimensions.get(name) for name in names]
-    sets = [tuple(sorted(map(names.index, table.dimensions))) for table in policy.tables]
+    sets = largest_sets(frozenset(map(names.index, it.dimensions)) for it in policy.tables)
     return RowPlan(
         names=names,
         columns=tuple(columns_of(policy, name) for name in names),
         missing=tuple(None if each is None else each.missing for each in sections),
-        sets=_largest_sets(sets),
+        sets=tuple(tuple(sorted(each)) for each in sets),
         measures=tuple(dict.fromkeys(each.value for each in policy.tables if each.value)),
         owner=policy.owner,
         weight=policy.weight,
         record=record,
         record_key=record_key,
-    )
-
-
-def _largest_sets(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """Return the sets that no other one has, each once."""
-    different = list(dict.fromkeys(sets))
-    return tuple(
-        each for each in different if not any(set(each) < set(other) for other in different)
     )
 
 
@@ -225,9 +218,9 @@ def _cells_of(
     crossed = {each.name: tuple(map(plan.names.index, each.dimensions)) for each in tables}
     at = 0 if measure is None else 1 + plan.measures.index(measure)
     pieces = []
-    for chosen in _largest_sets(tuple(sorted(each)) for each in crossed.values()):
+    for chosen in map(sorted, largest_sets(map(frozenset, crossed.values()))):
         of = next(each for each in inner if set(chosen) <= set(each.chosen))
-        pieces.append(_piece(of, chosen, at, dimensions))
+        pieces.append(_piece(of, tuple(chosen), at, dimensions))
     if policy.zeros == "suppressible":
         pieces += [_empty_cells(grid_codes(each, dimensions)) for each in crossed.values()]
     whole = _united(pieces, dimensions)

@@ -158,13 +158,13 @@ def check_size(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Inner:
-    """Inner cells with positions of codes, and parts of owners in the order of owners."""
+    """Inner cells with positions of codes, and what owners have in them."""
 
     block: InnerCells
     chosen: tuple[int, ...]
     codes: Codes
-    owners: tuple[Ints, Ints] | None
-    parts: pl.DataFrame | None
+    #: Where the parts of each owner start, a number for each, and the parts.
+    owners: tuple[Ints, Ints, pl.DataFrame] | None
 
 
 def _numbered(block: InnerCells, plan: RowPlan, at: int, dimensions: Sequence[Dimension]) -> _Inner:
@@ -173,17 +173,12 @@ def _numbered(block: InnerCells, plan: RowPlan, at: int, dimensions: Sequence[Di
     for column, dimension in enumerate(chosen):
         texts = block.codes[str(column)].cast(pl.String)
         codes[:, column] = texts.cast(pl.Enum(dimensions[dimension].codes)).to_physical().to_numpy()
-    if not block.parts:
-        return _Inner(block=block, chosen=chosen, codes=codes, owners=None, parts=None)
-    parts = pl.concat(block.parts)
-    order, starts, numbers = _group_owners(parts["owner"])
-    return _Inner(
-        block=block,
-        chosen=chosen,
-        codes=codes,
-        owners=(starts, numbers),
-        parts=parts.drop("owner")[order],
-    )
+    owners = None
+    if block.parts:
+        parts = pl.concat(block.parts)
+        order, starts, numbers = _group_owners(parts["owner"])
+        owners = starts, numbers, parts.drop("owner")[order]
+    return _Inner(block=block, chosen=chosen, codes=codes, owners=owners)
 
 
 def _group_owners(owner: pl.Series) -> tuple[Ints, Ints, Ints]:
@@ -250,9 +245,7 @@ def _piece(
 ) -> CellSums:
     """Return the cells of one set of dimensions with all totals, at codes of all dimensions."""
     block, n = inner.block, len(inner.codes)
-    value, absolute = (1, 1) if not at else (2 * at, 2 * at + 1)
-    columns = [0, value, absolute, 0]
-    sums = block.sums[:, columns]
+    sums = block.sums[:, [0, *((2 * at, 2 * at + 1) if at else (1, 1)), 0]]
     if inner.owners is not None:
         sums[:, 2:] = 0.0
     tally = CellSums(
@@ -263,23 +256,19 @@ def _piece(
     )
     used = [dimensions[each] for each in chosen]
     tally, into = group_cells(tally, [len(each.codes) for each in used])
-    owners = None if inner.owners is None else _owners(inner, into, at, tally)
+    owners = None if inner.owners is None else _owners(*inner.owners, into, at, tally)
     names = ", ".join(repr(each.name) for each in used)
     found = add_totals(tally, used, owners, what=f"A table that crosses {names}")
-    codes = np.tile(
-        np.array([each.position[each.total] for each in dimensions], dtype=np.int32),
-        (len(found.codes), 1),
-    )
+    totals = [each.position[each.total] for each in dimensions]
+    codes = np.tile(np.array(totals, dtype=np.int32), (len(found.codes), 1))
     codes[:, list(chosen)] = found.codes
     return replace(found, codes=codes)
 
 
-def _owners(inner: _Inner, into: Ints, at: int, tally: CellSums) -> Owners:
+def _owners(
+    starts: Ints, numbers: Ints, parts: pl.DataFrame, into: Ints, at: int, tally: CellSums
+) -> Owners:
     """Count owners who are in one inner cell, and return the others."""
-    parts = inner.parts
-    assert inner.owners is not None  # noqa: S101 # the caller has asked
-    assert parts is not None  # noqa: S101 # the same
-    starts, numbers = inner.owners
     heavy = parts["weight" if "weight" in parts.columns else "rows"].to_numpy()
     plain = parts["rows" if not at else f"plain {at - 1}"].to_numpy()
     weighted = plain

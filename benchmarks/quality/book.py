@@ -300,8 +300,8 @@ def attacked(k: int) -> list[Bar]:
         released=releases[1],
         original=months[1],
         earlier=[(releases[0], months[0])],
-        quasi_identifiers=known,
-        secrets=["occupation"],
+        quasi_identifiers=tuple(known),
+        secrets=("occupation",),
         person="row",
     )
     (found,) = Intersection(candidates=(1,), n_people=5_000).run(target, random_state=0)

@@ -97,7 +97,7 @@ def test_tables_and_databases_are_booked(book, vault, tmp_path):
 
 def test_a_booking_may_be_given_instead_of_a_vault(book, tmp_path):
     """It also takes the place of what the policy says."""
-    booking = book.booking(BookSection(**BOOK | {"receiver": "registry"}))
+    booking = book.booking(BookSection(dataset="people", receiver="registry"))
 
     protect(PEOPLE, policy(), book=booking).write(tmp_path / "1")
     plain = Policy(halfmask=1, **CLASSES)

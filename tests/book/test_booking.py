@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from book.conftest import leaving, write_release
+from book.conftest import leaving, write_release  # type: ignore[import-not-found] # beside
 from halfmask import GuaranteeNotMetError, ParameterError, ReleaseError
 from halfmask.book import BookSection
 from halfmask.book._booking import sum_epsilon

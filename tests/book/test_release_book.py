@@ -101,6 +101,8 @@ class TestBooked:
                 book.find(unknown)
         with pytest.raises(ParameterError):
             book.people_of(3)
+        publish(book, tmp_path / "3", text="age\n1\n")
+        assert book.find(tmp_path / "1") == 3, "the newest of two with one content"
 
     def test_folders_that_were_altered_or_deleted(self, book, tmp_path):
         for name in ("same", "data", "manifest", "gone", "moved"):
@@ -295,7 +297,7 @@ def kept(tmp_path_factory):
     vault = Vault.create(here / "vault", lock=KeyFile.create(here / "key"))
     book = ReleaseBook.create(vault, dataset="people")
     for name in ("1", "2"):
-        publish(book, here / name, leaving=leaving())
+        publish(book, here / name, leaving=leaving(plan=b"plan"))
     return here
 
 
@@ -349,6 +351,7 @@ class TestDamaged:
             "UPDATE parts SET sealed = 'text' WHERE number = 1",
             "DELETE FROM parts WHERE number = 1",
             "UPDATE parts SET sealed = (SELECT sealed FROM parts WHERE number = 2)",
+            "UPDATE parts SET name = CASE name WHEN 'plan' THEN 'people' ELSE 'plan' || name END",
         ],
     )
     def test_an_altered_part_is_found(self, two, vault, statement):
@@ -419,6 +422,7 @@ class TestDepartures:
             raise RuntimeError
         assert states(book) == ["void"]
         assert book.people_of(1) is None
+        assert book.check_folders() == {}
         assert "book/people/1" not in vault.names()
         shutil.rmtree(tmp_path / ".out")
         assert publish(book, tmp_path / "out") == 2
@@ -428,6 +432,12 @@ class TestDepartures:
     def test_one_that_fails_after_its_name_has_left(self, book, tmp_path):
         with pytest.raises(KeyboardInterrupt):
             book_and_fail(book, tmp_path, tmp_path / "out", named=True)
+        assert states(book) == ["left"]
+
+    def test_one_that_ended_well_has_left_wherever_it_is(self, book, tmp_path):
+        manifest = write_release(tmp_path / "moved")
+        with book.writing() as pen:
+            pen.pending(manifest, tmp_path / "moved", out=tmp_path / "out", receiver="all")
         assert states(book) == ["left"]
 
     def test_an_earlier_release_of_that_name_is_not_it(self, book, tmp_path):

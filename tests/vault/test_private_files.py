@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 from pathlib import Path
@@ -10,7 +11,13 @@ import pytest
 
 from halfmask._errors import IntegrityError, VaultError
 from halfmask.vault import read_private_file
-from halfmask.vault.private_files import read_private, replace_private, write_private
+from halfmask.vault.private_files import (
+    InUseError,
+    hold_file,
+    read_private,
+    replace_private,
+    write_private,
+)
 
 
 def test_data_reach_the_disk_before_the_name(tmp_path, monkeypatch):
@@ -83,3 +90,25 @@ def test_a_file_of_a_caller_is_read_or_refused_without_its_path(tmp_path):
         with pytest.raises(VaultError, match="The key file") as refused:
             read_private_file(str(tmp_path / name), what="The key file", most=6)
         assert str(tmp_path) not in str(refused.value)
+
+
+def test_a_file_is_held_by_one_and_free_when_its_holder_is_done(tmp_path, monkeypatch):
+    """Also where a child that was forked meanwhile has its descriptor too."""
+    copies: list[int] = []
+    lock = fcntl.flock
+
+    def copying(descriptor, how):
+        copies.append(os.dup(descriptor))
+        lock(descriptor, how)
+
+    monkeypatch.setattr("fcntl.flock", copying)
+    with (
+        hold_file(tmp_path / "held", what="The file"),
+        pytest.raises(InUseError, match=f"is in use.*pid {os.getpid()}"),
+        hold_file(tmp_path / "held", what="The file"),
+    ):
+        pass
+    with hold_file(tmp_path / "held", what="The file"):
+        pass
+    for descriptor in copies:
+        os.close(descriptor)

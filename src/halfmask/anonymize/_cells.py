@@ -169,6 +169,17 @@ class CellCounts:
             and tuple(n[stays] for n, stays in zip(self.counts, kept, strict=True)),
         )
 
+    def extents(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the least and greatest code of each column in each cell."""
+        shape = (self.classes.n_classes, len(self.codes))
+        low = np.full(shape, np.iinfo(np.int32).max, dtype=np.int32)
+        high = np.full(shape, -1, dtype=np.int32)
+        for j in range(len(self.codes)):
+            cells, codes, _ = self.entries(j)
+            np.minimum.at(low[:, j], cells, codes.astype(np.int32))
+            np.maximum.at(high[:, j], cells, codes.astype(np.int32))
+        return low, high
+
     def _weights(self, column: int) -> NDArray[np.int64]:
         if self.counts is None:
             return np.ones(len(self.codes[column]), dtype=np.int64)

@@ -138,8 +138,6 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
             max_suppressed=rows_of_share(max_suppression_fraction, rows.height),
             people=None if people is None else people(codings),
         )
-        if reused is not None:
-            reused.check_levels(partition, codings)
     return Fitted(
         codings=tuple(codings),
         codes=tuple(codes),

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from halfmask._errors import GuaranteeNotMetError
 from halfmask._validation import rows_of_share
 from halfmask.anonymize._cells import CellCounts
-from halfmask.anonymize._lattice_partition import LatticePartition
 from halfmask.anonymize._summary import written_codes
 from halfmask.anonymize._suppressing import smallest_enough
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from halfmask.anonymize._fitted import Fitted
+    from halfmask.anonymize._level_people import PeopleOfNode
     from halfmask.anonymize._partition import Partition
     from halfmask.anonymize._population import PlacedPeople
     from halfmask.guarantees import Classes, Guarantee
@@ -114,11 +114,8 @@ def mend(
     guarantees: Sequence[Guarantee],
     max_suppression_fraction: float,
     people: PlacedPeople | None = None,
-    joins: bool = True,
 ) -> tuple[Fitted, CellCounts]:
     """Return cells that all keep every guarantee, by counts of all rows.
-
-    Without ``joins`` cells are suppressed alone, and none is merged with another.
 
     Guarantees
     ----------
@@ -128,20 +125,48 @@ def mend(
     """
     budget = rows_of_share(max_suppression_fraction, counts.classes.rows)
     try:
-        target, current = _mended(fitted, counts, guarantees, budget, people, joins=joins)
+        target, current = _mended(fitted, counts, guarantees, budget, people)
     except GuaranteeNotMetError:
-        if not budget or not joins:
+        if not budget:
             raise
         # What is left may be too little for a guarantee that all rows together keep.
         target, current = _mended(fitted, counts, guarantees, 0, people)
-    if current is counts and counts.counts is None and joins:
+    is_known = fitted.partition.sizes.sum() == counts.classes.rows  # else it was made of other rows
+    if current is counts and counts.counts is None and is_known:
         return fitted, counts
-    low, high = _extents(current)
-    moved = fitted.partition.renumbered(target, sizes=current.classes.sizes)
+    return _renumbered(fitted, target, current), current
+
+
+def drop_failing(
+    fitted: Fitted, people_of: Callable[[Fitted], PlacedPeople | PeopleOfNode | None]
+) -> tuple[Fitted, CellCounts]:
+    """Return the cells that keep every guarantee by the rows that are left; none is joined.
+
+    Rows may have been left out after the cells were judged.
+    """
+    while True:
+        counts = CellCounts.of(fitted)
+        live = counts.classes.sizes > 0
+        if not live.any():
+            raise _none_left()
+        target = np.where(live, np.cumsum(live) - 1, -1)
+        fitted = _renumbered(fitted, target, counts.renumbered(target, int(live.sum())))
+        counts = CellCounts.of(fitted)
+        most = counts.classes.rows
+        failing, _ = _missing(counts, fitted.guarantees, people_of(fitted), most)
+        if not len(failing):
+            return fitted, counts
+        fitted = fitted.without(np.isin(fitted.cell_of_row, failing))
+
+
+def _renumbered(fitted: Fitted, target: Integers, counts: CellCounts) -> Fitted:
+    """Return the cells under new numbers (-1: suppressed), as wide as the rows that are left."""
+    low, high = counts.extents()
+    moved = fitted.partition.renumbered(target, sizes=counts.classes.sizes)
     # Rows that were suppressed before stay so: -1 is no place among the cells.
     cell_of_row = np.where(fitted.cell_of_row < 0, -1, target[fitted.cell_of_row])
-    mended = replace(moved, low=low, high=high)
-    return replace(fitted, partition=mended, cell_of_row=cell_of_row.astype(np.int32)), current
+    partition = replace(moved, low=low, high=high)
+    return replace(fitted, partition=partition, cell_of_row=cell_of_row.astype(np.int32))
 
 
 def _mended(
@@ -150,12 +175,10 @@ def _mended(
     guarantees: Sequence[Guarantee],
     budget: int,
     people: PlacedPeople | None,
-    *,
-    joins: bool = True,
 ) -> tuple[Integers, CellCounts]:
     """Return the new number of each cell (-1: suppressed), and the counts by them."""
     partition = fitted.partition
-    tree = CellSpans.of(partition) if joins else None
+    tree = CellSpans.of(partition)
     target, current = np.arange(partition.n_cells), counts
     # Relaxed cuts leave cells that no row finds by its values alone: nothing to guarantee there.
     moved = np.where(counts.classes.sizes > 0, target, -1)
@@ -166,12 +189,9 @@ def _mended(
         if not np.array_equal(moved, target):
             target, n_cells = _compacted(moved)
             if not n_cells:
-                raise GuaranteeNotMetError(
-                    "No cell keeps the guarantees; every row would be suppressed.",
-                    hint="Ask for less, or name fewer quasi-identifiers.",
-                )
+                raise _none_left()
             current = counts.renumbered(target, n_cells)
-        judged = _with_written(fitted, current, target) if apart else current
+        judged = _with_written(fitted, current) if apart else current
         failing, dropped = _missing(judged, guarantees, people, budget)
         if not len(failing):
             return target, current
@@ -183,14 +203,17 @@ def _mended(
         stays[dropped] = False
         moved = np.where((target >= 0) & stays[target], target, -1)
         rest = failing[stays[failing]]
-        if tree is None:
-            if len(rest):
-                raise _unmet(closest[1], guarantees, people)
-            continue
         try:
             moved = join_failing(tree, moved, rest) if apart else _merge_upwards(tree, moved, rest)
         except GuaranteeNotMetError:  # one class is left
             raise _unmet(closest[1], guarantees, people) from None
+
+
+def _none_left() -> GuaranteeNotMetError:
+    return GuaranteeNotMetError(
+        "No cell keeps the guarantees; every row would be suppressed.",
+        hint="Ask for less, or name fewer quasi-identifiers.",
+    )
 
 
 def _unmet(
@@ -219,11 +242,8 @@ def _unmet(
     )
 
 
-def _with_written(fitted: Fitted, counts: CellCounts, target: Integers) -> CellCounts:
-    """Return the counts with what is written for each cell; of a lattice, its nodes."""
-    if isinstance(fitted.partition, LatticePartition):
-        nodes = fitted.partition.nodes[target >= 0].astype(np.int64)
-        return replace(counts, classes=replace(counts.classes, written=nodes))
+def _with_written(fitted: Fitted, counts: CellCounts) -> CellCounts:
+    """Return the counts with what is written for each cell."""
     n_values = (coding.n_values for coding in fitted.codings)
     columns = ((*counts.entries(place)[:2], n) for place, n in enumerate(n_values))
     written = written_codes(columns, counts.classes.n_classes)
@@ -233,7 +253,7 @@ def _with_written(fitted: Fitted, counts: CellCounts, target: Integers) -> CellC
 def _missing(
     counts: CellCounts,
     guarantees: Sequence[Guarantee],
-    people: PlacedPeople | None,
+    people: PlacedPeople | PeopleOfNode | None,
     budget: int,
 ) -> tuple[Integers, Integers]:
     """Return the cells that miss a guarantee, and the cells to suppress: both may be others.
@@ -320,18 +340,6 @@ def _compacted(target: Integers) -> tuple[Integers, int]:
     compacted = np.full(len(target), -1, dtype=np.int64)
     compacted[kept] = order[numbers]
     return compacted, len(first)
-
-
-def _extents(counts: CellCounts) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the least and greatest code of each column in each cell."""
-    shape = (counts.classes.n_classes, len(counts.codes))
-    low = np.full(shape, np.iinfo(np.int32).max, dtype=np.int32)
-    high = np.full(shape, -1, dtype=np.int32)
-    for j in range(len(counts.codes)):
-        cells, codes, _ = counts.entries(j)
-        np.minimum.at(low[:, j], cells, codes.astype(np.int32))
-        np.maximum.at(high[:, j], cells, codes.astype(np.int32))
-    return low, high
 
 
 def better_start(starts: Iterable[Fitted], *, max_suppression_fraction: float) -> Fitted:

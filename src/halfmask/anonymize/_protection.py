@@ -14,7 +14,7 @@ from halfmask.anonymize._cells import CellCounts, count_cells
 from halfmask.anonymize._fitted import Fitted, fit_cells
 from halfmask.anonymize._lattice_partition import LatticePartition
 from halfmask.anonymize._level_people import LevelPeople, PeopleOfNode
-from halfmask.anonymize._mending import better_start, mend
+from halfmask.anonymize._mending import better_start, drop_failing, mend
 from halfmask.anonymize._plan import Plan, write_cells
 from halfmask.anonymize._summary import Summary, compact
 from halfmask.anonymize._trimming import trim
@@ -364,17 +364,7 @@ class Protection:
         fitted
             The cells, without rows that were left out after they were grown.
         """
-        fitted, counts = mend(
-            fitted,
-            CellCounts.of(fitted),
-            guarantees=fitted.guarantees,
-            max_suppression_fraction=1.0,
-            people=None if self.method.judges_release else self._placed(fitted.codings),
-            joins=False,
-        )
-        people = self.placed_people(fitted)
-        if self.method.judges_release and people is not None:
-            _check_kept(fitted, people.classes(counts)[0])
+        fitted, counts = drop_failing(fitted, self.placed_people)
         return self._written(fitted, counts), fitted, counts
 
     def _written(self, fitted: Fitted, counts: CellCounts) -> Plan:

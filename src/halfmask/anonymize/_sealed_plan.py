@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,8 +35,8 @@ class SealedPlan:
 
     method: str
     columns: tuple[str, ...]
-    grids: Mapping[str, str | None]
-    levels: Mapping[str, tuple[int, int]]
+    forms: Mapping[str, str]
+    levels: Mapping[str, int]
     arrays: pl.DataFrame
 
     def __repr__(self) -> str:
@@ -67,13 +66,14 @@ class SealedPlan:
     def prepared(self, summary: Summary, schema: Schema) -> tuple[Summary, Schema]:
         """Return a summary that knows the earlier values, too, and a schema of fixed levels."""
         if self.levels:
+            levels = ((column, self.levels.get(column.name)) for column in schema.columns)
             pinned = (
-                replace(column, least_level=level, greatest_level=level)
-                for column in schema.columns
-                if (level := self.levels.get(column.name, (None,))[0]) is not None
+                column
+                if level is None
+                else replace(column, least_level=level, greatest_level=level)
+                for column, level in levels
             )
-            own = {column.name: column for column in pinned}
-            return summary, Schema(tuple(own.get(it.name, it) for it in schema.columns))
+            return summary, Schema(tuple(pinned))
         both = [_both(self._array(name), summary.values(name)) for name in self.columns]
         return replace(summary, distinct=summary.distinct.with_columns(both)), schema
 
@@ -84,13 +84,14 @@ class SealedPlan:
         own, as that of a guide.
         """
         name = coding.column.name
+        if self.forms[name] != form_of(coding):
+            raise SchemaError(
+                f"The ranges of column {name!r} ended elsewhere in the earlier release, or its "
+                "hierarchy had another height.",
+                hint="Give the column the recoding and the hierarchy that it had.",
+            )
         if self.levels:
             return None
-        if self.grids[name] != repr(coding.grid):
-            raise SchemaError(
-                f"The ranges of column {name!r} ended elsewhere in the earlier release.",
-                hint="Give its recoding the step or unit that it had.",
-            )
         places = _places(coding, self._array(name))
         if (np.diff(places) > 0).all():
             return None
@@ -114,33 +115,17 @@ class SealedPlan:
             here = feature == place
             moved[here] = _moved_cuts(cut[here], codings[own[place]], self._array(name))
         n_cells = int(np.count_nonzero(feature < 0))
-        shape = (n_cells, len(codings))
+        boxes = np.zeros((n_cells, len(codings)), dtype=np.int32)  # mending finds them of the rows
         partition = Partition(
             feature=np.where(feature < 0, -1, own[feature]).astype(np.int32),
             cut=moved,
             left=left,
             right=right,
-            low=np.full(shape, np.iinfo(np.int32).max, dtype=np.int32),
-            high=np.full(shape, -1, dtype=np.int32),
+            low=boxes,
+            high=boxes,
             sizes=np.zeros(n_cells, dtype=np.int64),
         )
-        cell_of_row = partition.cells_of([column.astype(np.int64) for column in codes])
-        for place, column in enumerate(codes):
-            np.minimum.at(partition.low[:, place], cell_of_row, column.astype(np.int32))
-            np.maximum.at(partition.high[:, place], cell_of_row, column.astype(np.int32))
-        sizes = np.bincount(cell_of_row, minlength=n_cells).astype(np.int64)
-        return replace(partition, sizes=sizes), cell_of_row
-
-    def check_levels(self, partition: Partition, codings: Sequence[Coding]) -> None:
-        """Raise if the levels of a column are of another hierarchy than in the earlier release."""
-        heights: tuple[int, ...] = getattr(partition, "heights", ())
-        for coding, height in zip(codings, heights, strict=False):
-            if self.levels[coding.column.name][1] != height:
-                raise SchemaError(
-                    f"The hierarchy of column {coding.column.name!r} had another height in the "
-                    "earlier release.",
-                    hint="Give it the hierarchy that it had.",
-                )
+        return partition, partition.cells_of([column.astype(np.int64) for column in codes])
 
     def _array(self, name: str) -> pl.Series:
         """Return the values of a column in the order of their codes, or a part of the tree."""
@@ -189,18 +174,23 @@ def _moved_cuts(cuts: Integers, coding: Coding, earlier: pl.Series) -> Integers:
 def one_leaf_a_cell(*tree: pl.Series) -> tuple[NDArray[Any], ...]:
     """Return feature, cut, left and right of a tree whose leaves are cells, from left to right.
 
-    Leaves that were joined become the node above them, if there is one that has no other cell; a
-    leaf that was dropped is a cell again. Nodes are numbered before the nodes below them.
+    Leaves that were joined become the node above them, and a leaf that was dropped joins the one
+    beside it. Nodes are numbered before the nodes below them.
     """
     feature, cut, left, right = (array.to_list() for array in tree)
-    whole = _nodes_of_cells(feature, left, right)
+    for node in range(len(feature) - 1, -1, -1):  # a node's children have higher numbers
+        one, other = left[node], right[node]
+        if feature[node] >= 0 and feature[one] < 0 and feature[other] < 0:
+            low, high = sorted((left[one], left[other]))
+            if low in (-1, high):
+                feature[node], left[node] = -1, high
     made: list[list[int]] = []
     waiting, n_cells = [(0, -1)], 0
     while waiting:
         node, above = waiting.pop()
         if above >= 0:
             made[above][2 if made[above][2] < 0 else 3] = len(made)
-        if feature[node] < 0 or node in whole:
+        if feature[node] < 0:
             made.append([-1, 0, n_cells, -1])
             n_cells += 1
         else:
@@ -213,22 +203,7 @@ def one_leaf_a_cell(*tree: pl.Series) -> tuple[NDArray[Any], ...]:
     )
 
 
-def _nodes_of_cells(feature: list[int], left: list[int], right: list[int]) -> set[int]:
-    """Return the lowest node above the leaves of each joined cell, if it has no other cell."""
-    leaves = Counter(below for cuts, below in zip(feature, left, strict=True) if cuts < 0)
-    cell, held = left.copy(), [1] * len(left)
-    found: set[int] = set()
-    for node in range(len(feature) - 1, -1, -1):  # a node's children have higher numbers
-        if feature[node] < 0:
-            held[node] = int(left[node] >= 0)
-            continue
-        one, other = left[node], right[node]
-        if not held[one] or not held[other]:
-            kept = one if held[one] else other
-            cell[node], held[node] = cell[kept], held[kept]
-            continue
-        cell[node] = cell[one] if cell[one] == cell[other] else -2
-        held[node] = held[one] + held[other]
-        if cell[node] >= 0 and held[node] == leaves[cell[node]]:
-            found.add(node)
-    return found
+def form_of(coding: Coding) -> str:
+    """Return where the ranges of a column may end, and how high its hierarchy is."""
+    height = None if coding.hierarchy is None else coding.hierarchy.height
+    return f"{coding.grid}, {height}"

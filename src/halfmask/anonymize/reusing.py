@@ -11,7 +11,7 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask.anonymize._lattice_partition import LatticePartition
 from halfmask.anonymize._partition import Partition
-from halfmask.anonymize._sealed_plan import TREE, SealedPlan
+from halfmask.anonymize._sealed_plan import TREE, SealedPlan, form_of
 
 if TYPE_CHECKING:
     from halfmask.anonymize._plan import Plan
@@ -23,12 +23,11 @@ def seal_plan(plan: Plan) -> bytes:
     """Return what a later release needs to reuse a plan's classes: secret, it has values."""
     partition, names = plan.partition, plan.quasi_identifiers
     head: dict[str, Any] = {"version": _VERSION, "method": plan.method.name, "columns": names}
-    head["grids"] = {coding.column.name: repr(coding.grid) for coding in plan.codings}
+    head["forms"] = {coding.column.name: form_of(coding) for coding in plan.codings}
     head["levels"] = {}
     arrays = pl.DataFrame()
     if type(partition) is LatticePartition:
-        heights = zip(partition.levels, partition.heights, strict=True)
-        head["levels"] = dict(zip(names, heights, strict=True))
+        head["levels"] = dict(zip(names, partition.levels, strict=True))
     elif type(partition) is Partition and getattr(plan.method, "strict", True):
         values = [_plain(coding.values).alias(coding.column.name) for coding in plan.codings]
         nodes = [pl.Series(name, getattr(partition, name.strip("\0"))) for name in TREE]
@@ -48,8 +47,8 @@ def open_plan(sealed: bytes) -> SealedPlan:
         plan = SealedPlan(
             method=head["method"],
             columns=tuple(head["columns"]),
-            grids=head["grids"],
-            levels={name: tuple(pair) for name, pair in head["levels"].items()},
+            forms=head["forms"],
+            levels=head["levels"],
             arrays=pl.read_ipc_stream(io.BytesIO(table)),
         )
     except (ValueError, KeyError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:

@@ -1,7 +1,7 @@
 """The file of a book: entries in a chain whose end the vault knows, and sealed parts of releases.
 
-Each entry has a MAC over its place, its text and the MAC before, so that none can be altered, moved
-or taken out. The vault has the MAC of the newest, so that none can be cut off. It learns it after
+Each entry has a MAC over its text and the MAC before, so that none can be altered, moved or taken
+out. The vault has the MAC of the newest, so that none can be cut off. It learns it after
 the file: a process that dies in between leaves the file ahead, which is no fault.
 """
 
@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from halfmask._errors import IntegrityError, KeyMismatchError, VaultError
-from halfmask.vault import framed, open_sealed, seal
+from halfmask.vault import open_sealed, seal
 from halfmask.vault.private_database import PATIENCE, PrivateDatabase, place_of
 from halfmask.vault.private_files import InUseError, hold_file, keeping
 
@@ -60,9 +60,8 @@ class BookFile:
                     "The vault has a book of that data set already.",
                     hint=f"Open it. Is its file gone? {_HINT}",
                 )
-            mac = _mac_of(
-                _do_patiently(self.vault.secret, self._name()).key("entries"), 1, "{}", ""
-            )
+            secret = _do_patiently(self.vault.secret, self._name())
+            mac = _mac_of(secret.key("entries"), "{}", "")
             self._database.create(lambda run: run(_INSERT, (1, "{}", mac)))
             self._seal_newest(mac)
 
@@ -77,7 +76,7 @@ class BookFile:
         newest, rows = self._newest(), self._rows()
         key, before = self.secret().key("entries"), ""
         for place, (position, entry, mac) in enumerate(rows, 1):
-            before = _mac_of(key, place, str(entry), before)
+            before = _mac_of(key, str(entry), before)
             if mac != before and place == 1:
                 raise _other_key()
             if mac != before or position != place:
@@ -108,7 +107,7 @@ class BookFile:
         """
         ((position, _, before),) = self._rows("position DESC LIMIT 1")
         text = json.dumps(entry, allow_nan=False)
-        mac = _mac_of(self.secret().key("entries"), position + 1, text, before)
+        mac = _mac_of(self.secret().key("entries"), text, before)
         sealed = [(*which, self._seal(raw, *which)) for which, raw in parts.items()]
         with self._database.writing() as run:
             run(_INSERT, (position + 1, text, mac))
@@ -117,7 +116,6 @@ class BookFile:
             for number in drop:
                 run("DELETE FROM parts WHERE number = ?", (number,))
         self._seal_newest(mac)
-        self.destroy_keys(drop)
 
     def destroy_keys(self, numbers: Sequence[int]) -> None:
         """Destroy the keys of releases, so that no copy of the file shows their parts."""
@@ -130,11 +128,11 @@ class BookFile:
         if not found:
             raise IntegrityError("The book lacks a part of a release.", hint=_HINT)
         key = self.vault.secret(self._name(number), create=False).key("parts")
-        return open_sealed(found[0][0], key=key, context=self._context(number, name))
+        return open_sealed(found[0][0], key=key, context=name.encode())
 
     def _seal(self, raw: bytes, number: int, name: str) -> bytes:
         key = _do_patiently(self.vault.secret, self._name(number)).key("parts")
-        return seal(raw, key=key, context=self._context(number, name))
+        return seal(raw, key=key, context=name.encode())
 
     def _rows(self, order: str = "position") -> list[tuple[Any, ...]]:
         return self._database.rows(f"SELECT position, entry, mac FROM entries ORDER BY {order}")  # noqa: S608 - no values
@@ -153,9 +151,6 @@ class BookFile:
         """Return a name in the vault: of the book, of a release of it, or of its newest entry."""
         return f"book/{self.dataset}/{which}".removesuffix("/")
 
-    def _context(self, number: int, name: str) -> bytes:
-        return framed(b"halfmask/book/1", self.dataset.encode(), b"%d" % number, name.encode())
-
 
 def _do_patiently(do: Callable[Args, T], *args: Args.args, **more: Args.kwargs) -> T:
     """Do it, and wait for others who write the vault or the book."""
@@ -169,9 +164,8 @@ def _do_patiently(do: Callable[Args, T], *args: Args.args, **more: Args.kwargs) 
         time.sleep(_PAUSE)
 
 
-def _mac_of(key: bytes, position: int, entry: str, before: str) -> str:
-    words = framed(b"%d" % position, entry.encode(), before.encode())
-    return hmac.digest(key, words, "sha256").hex()
+def _mac_of(key: bytes, entry: str, before: str) -> str:
+    return hmac.digest(key, f"{before} {entry}".encode(), "sha256").hex()
 
 
 def _other_key() -> KeyMismatchError:

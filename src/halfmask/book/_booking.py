@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -28,12 +29,13 @@ if TYPE_CHECKING:
     from halfmask.book._booked_release import BookedRelease
     from halfmask.book._judging import JointVerdict
     from halfmask.book._people import BookedRows
-    from halfmask.book._release_book import Pen, ReleaseBook
     from halfmask.book.section import BookSection
     from halfmask.claims import Claim, Manifest
     from halfmask.release import Release
     from halfmask.release.booking import LeavingRows
 
+#: A ReleaseBook, whose module imports this one.
+_ReleaseBook: TypeAlias = Any
 _RECEIVERS: Final = ("this receiver", "all receivers")
 _FOUND: Final = {
     "holds": "what was compared is no weaker by this one",
@@ -45,27 +47,25 @@ _FOUND: Final = {
 class SectionBooking:
     """How a release is booked as a section of its policy says: a `Booking`."""
 
-    def __init__(self, book: ReleaseBook, section: BookSection) -> None:
+    def __init__(self, book: _ReleaseBook, section: BookSection) -> None:
         if section.dataset != book.dataset:
             raise ParameterError(
                 "The section is about another data set than the book.",
                 hint="Open the book of the data set that the section names.",
             )
+        self.section = section
         self._book = book
-        self._section = section
+        self._floor = Floor(
+            k=section.min_k, l=section.min_l, t=section.max_t, epsilon=section.max_epsilon
+        )
         self._audited: list[int] | None = None
 
     def __repr__(self) -> str:
         return f"SectionBooking(dataset={self._book.dataset!r})"
 
-    @property
-    def section(self) -> BookSection:
-        """What the owner wants."""
-        return self._section
-
     def reused(self) -> bytes | None:
         """Return the plan of the earlier release that is to be reused, if one is named."""
-        wanted = self._section.reuse
+        wanted = self.section.reuse
         if wanted == "last":
             planned = [it.number for it in self._earlier() if "plan" in it.kept]
             wanted = planned[-1] if planned else 0
@@ -80,13 +80,15 @@ class SectionBooking:
 
     def waiting(self, rows: LeavingRows) -> NDArray[np.bool_]:
         """Return which rows must wait so that the floor holds; none if nobody may be left out."""
-        share = self._section.leave_out
+        share = self.section.leave_out
         if not share:
             return np.zeros(rows.whose.height, dtype=np.bool_)
         earlier = self._earlier()
         compared = _Compared.of(self._book, earlier, rows, self._book.digest_rows(rows))
         before = compared.joined(self._in_scope(earlier))
-        return find_waiting(before, compared.new, self._floor, key=fresh_key(), leave_out=share)
+        return find_waiting(
+            before, compared.coded[0], self._floor, key=fresh_key(), leave_out=share
+        )
 
     @contextmanager
     def earlier_files(self) -> Iterator[Sequence[Path]]:
@@ -106,21 +108,31 @@ class SectionBooking:
         kind = release.kind
         left = Leaving() if kind.leaving is None else kind.leaving(release)
         rows = None if left.rows is None else self._book.digest_rows(left.rows)
-        has_classes = rows is not None and bool((rows.classes >= 0).any())
-        if not has_classes and (self._section.reuse or self._section.leave_out):
+        is_plain = rows is None or bool((rows.classes < 0).all())
+        if is_plain and (self.section.reuse or self.section.leave_out):
             raise ParameterError(
                 f"A release of the kind {kind.name!r} has no classes to reuse, and no rows that "
                 "could wait.",
                 hint="Leave out [[reuse and leave_out|--reuse and --leave-out]].",
             )
         with self._book.writing() as pen:
-            if left.keeps_files and self._audited != self._with_files():
+            if left.keeps_files and (self._audited or []) != self._with_files():
                 raise ReleaseError(
                     "The tables were protected without those that the book has now.",
                     hint="Make the release again, with [book] in its policy.",
                 )
             sentences, weaknesses = self._judge(release, left, rows)
-            yield BookedDeparture(sentences, weaknesses, pen, self._section, left, rows, out)
+            pend = partial(
+                pen.pending,
+                out=out,
+                receiver=self.section.receiver,
+                leaving=left,
+                rows=rows,
+                verdict=sentences,
+                accepted_by=self.section.accepted_by,
+                reason=self.section.reason,
+            )
+            yield BookedDeparture(sentences, weaknesses, pend)
 
     def _judge(
         self, release: Release[Any], left: Leaving, rows: BookedRows | None
@@ -131,37 +143,31 @@ class SectionBooking:
         compared = _Compared.of(self._book, earlier, left.rows, rows)
         own = (release.kind.name, stated_claims(release))
         verdict = compared.judged(scope, self._floor, own)
-        if verdict.status == "refused" and self._section.accepted_by is None:
+        if verdict.status == "refused" and self.section.accepted_by is None:
             raise GuaranteeNotMetError(
                 f"The book refuses the release. {' '.join(verdict.weaknesses)}",
                 hint=f"In this order: {'; '.join(verdict.remedies)}.",
             )
         drawn = compared.second_draws(scope)
         status = "weakens" if drawn and verdict.status == "holds" else verdict.status
-        sentences = [self._lead(scope, status), *verdict.sentences, *drawn]
+        which = _RECEIVERS[self.section.join == "all"]
+        lead = f"The book has no earlier release of {which}: nothing was compared."
+        if scope:
+            lead = f"Checked against {_spell(len(scope))} of {which}: {_FOUND[status]}."
+        sentences = [lead, *verdict.sentences, *drawn]
         weaknesses = [*verdict.weaknesses, *drawn]
         if other != scope and other:
+            which = _RECEIVERS[self.section.join != "all"]
             found = compared.judged(other, Floor(), own)
-            which = _RECEIVERS[self._section.join != "all"]
             sentences += [f"Of {which}: {_lowered(each)}" for each in found.sentences]
-            weaknesses += [f"Of {which}: {_lowered(each)}" for each in found.weaknesses]
+            weaknesses += [f"of {which}: {_lowered(each)}" for each in found.weaknesses]
         sentences += compared.unseen
         if left.keeps_files and self._audited:
-            sentences.append(
-                f"Its tables were audited together with those of {_spell(len(self._audited))}."
-            )
+            audited = _spell(len(self._audited))
+            sentences.append(f"Its tables were audited together with those of {audited}.")
+        elif left.rows is None and not left.keeps_files:
+            sentences.append("It is booked by its manifest alone: no rows were compared.")
         return sentences, [f"joined-releases: {_lowered(each)}" for each in weaknesses]
-
-    def _lead(self, scope: Sequence[BookedRelease], status: str) -> str:
-        which = _RECEIVERS[self._section.join == "all"]
-        if not scope:
-            return f"The book has no earlier release of {which}: nothing was compared."
-        return f"Checked against {_spell(len(scope))} of {which}: {_FOUND[status]}."
-
-    @property
-    def _floor(self) -> Floor:
-        asked = self._section
-        return Floor(k=asked.min_k, l=asked.min_l, t=asked.max_t, epsilon=asked.max_epsilon)
 
     def _earlier(self) -> list[BookedRelease]:
         """Return the releases that left, or may have left: what is pending counts."""
@@ -171,8 +177,8 @@ class SectionBooking:
         self, earlier: Iterable[BookedRelease], *, other: bool = False
     ) -> list[BookedRelease]:
         """Return the releases that can be joined; the ``other`` scope is the one not named."""
-        of_all = (self._section.join == "all") != other
-        return [each for each in earlier if of_all or each.receiver == self._section.receiver]
+        of_all = (self.section.join == "all") != other
+        return [each for each in earlier if of_all or each.receiver == self.section.receiver]
 
     def _with_files(self) -> list[int]:
         """Return the numbers of the releases whose tables the book keeps."""
@@ -189,32 +195,18 @@ class BookedDeparture:
 
     sentences: Sequence[str]
     weaknesses: Sequence[str]
-    pen: Pen
-    section: BookSection
-    left: Leaving
-    rows: BookedRows | None
-    out: str | Path
+    pend: Callable[[Manifest, Path], int]
 
     def book(self, manifest: Manifest, folder: Path) -> None:
         """Book it as pending, right before its folder gets its name."""
-        self.pen.pending(
-            manifest,
-            folder,
-            out=self.out,
-            receiver=self.section.receiver,
-            leaving=self.left,
-            rows=self.rows,
-            verdict=self.sentences,
-            accepted_by=self.section.accepted_by,
-            reason=self.section.reason,
-        )
+        self.pend(manifest, folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
 class _Compared:
     """The rows of a release and of earlier ones, coded alike: equal persons have equal numbers."""
 
-    coded: Mapping[int, CodedRelease]
+    coded: Mapping[int, CodedRelease]  # by number; 0 is the new one
     drawn: Mapping[str, str]
     n_persons: int
     unseen: Sequence[str]
@@ -222,7 +214,7 @@ class _Compared:
     @classmethod
     def of(
         cls,
-        book: ReleaseBook,
+        book: _ReleaseBook,
         earlier: Sequence[BookedRelease],
         rows: LeavingRows | None,
         new: BookedRows | None,
@@ -233,7 +225,6 @@ class _Compared:
         if forgotten:
             unseen.append(f"It wasn't compared with {_spell(forgotten)}, which the book forgot.")
         if rows is None or new is None:
-            unseen.append("It is booked by its manifest alone: no rows were compared.")
             return cls(coded={}, drawn={}, n_persons=0, unseen=unseen)
         known = [each for each in earlier if "people" in each.kept and not each.forgotten]
         alike = [each for each in known if _same_key(each, rows)]
@@ -255,14 +246,9 @@ class _Compared:
             for each in alike
             if has_classes or each.drawn.keys() & rows.drawn.keys()
         }
-        tables = {number: each for number, each in read.items() if each is not None} | {0: new}
-        coded, n_persons = _code(tables, matched=rows.matched)
+        there = {number: each for number, each in read.items() if each is not None}
+        coded, n_persons = _code(there | {0: new}, matched=rows.matched)
         return cls(coded=coded, drawn=rows.drawn, n_persons=n_persons, unseen=unseen)
-
-    @property
-    def new(self) -> CodedRelease:
-        """The release that is checked."""
-        return self.coded[0]
 
     def joined(self, earlier: Iterable[BookedRelease]) -> JointClasses:
         """Return the joint classes of earlier releases."""
@@ -274,7 +260,7 @@ class _Compared:
     ) -> JointVerdict:
         """Judge the release together with earlier ones."""
         before = self.joined(earlier)
-        after = before.joined_with(self.new) if self.coded else before
+        after = before.joined_with(self.coded[0]) if self.coded else before
         booked = [(each.kind, each.claims) for each in earlier]
         spent = sum_epsilon(booked)
         added = sum_epsilon([*booked, own]) - spent
@@ -289,7 +275,7 @@ class _Compared:
                 if each.number in self.coded and column in each.drawn:
                     is_same = int(each.drawn[column] == digest)
                     known[is_same, self.coded[each.number].persons] = True
-            people = int((known[0] & ~known[1])[np.unique(self.new.persons)].sum())
+            people = int((known[0] & ~known[1])[np.unique(self.coded[0].persons)].sum())
             if people:
                 found.append(
                     f"{people:,} {'person gets' if people == 1 else 'people get'} another draw of "

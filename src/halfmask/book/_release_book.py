@@ -182,9 +182,9 @@ class ReleaseBook:
             The number of the release; by default all of them.
         """
         with self.writing() as pen:
-            if number is not None and number not in {each.number for each in pen.releases}:
+            if number is not None and number not in pen.known:
                 raise _unknown()
-            known = [it.number for it in pen.releases if not it.forgotten]
+            known = [it.number for it in pen.known.values() if not it.forgotten]
             if chosen := [it for it in known if number in {None, it}]:
                 pen.drop(chosen, forgotten=True)
 
@@ -246,11 +246,6 @@ class Pen:
     file: BookFile
     known: dict[int, BookedRelease]
 
-    @property
-    def releases(self) -> tuple[BookedRelease, ...]:
-        """All releases in the book, as of now."""
-        return tuple(self.known.values())
-
     def pending(  # noqa: PLR0913 # what is booked
         self,
         manifest: Manifest,
@@ -269,7 +264,11 @@ class Pen:
         ``folder`` has its files now, ``out`` is where it is going to be. ``rows`` are those of
         ``leaving`` as digests, if they were made before.
         """
-        number = 1 + len(self.known)
+        number, now = 1 + len(self.known), _now()
+        if any(now < each.time for each in self.known.values()):
+            warnings.warn(
+                "The clock was set back. The book orders releases by their numbers.", stacklevel=2
+            )
         parts: dict[Part, bytes] = {}
         facts: dict[str, object] = {}
         given = leaving or Leaving()
@@ -288,7 +287,7 @@ class Pen:
             parts |= {(number, _FILE + name): (folder / name).read_bytes() for name in names}
         release = {
             "number": number,
-            "time": self._read_clock(),
+            "time": now,
             "receiver": receiver,
             "kind": manifest.kind,
             "claims": [each.to_dict() for each in manifest.claims],
@@ -308,13 +307,15 @@ class Pen:
 
     def settle(self, *, ended_well: bool = False) -> None:
         """Write what became of pending releases: ``left`` if the folder is there, else ``void``."""
-        for each in self.releases:
+        for each in tuple(self.known.values()):
             if each.state == "pending" and (ended_well or _has_left(each)):
                 self._append({"numbers": [each.number], "becomes": {"state": "left"}})
             elif each.state == "pending":
                 self.drop([each.number], state="void")
         # A process may have died before it destroyed them.
-        gone = [each.number for each in self.releases if each.forgotten or each.state == "void"]
+        gone = [
+            each.number for each in self.known.values() if each.forgotten or each.state == "void"
+        ]
         self.file.destroy_keys(gone)
 
     def drop(self, numbers: Sequence[int], **becomes: object) -> None:
@@ -324,15 +325,6 @@ class Pen:
     def _append(self, entry: Mapping[str, object], **changes: Any) -> None:  # noqa: ANN401
         self.file.append(entry, **changes)
         add_entry(self.known, entry)
-
-    def _read_clock(self) -> str:
-        """Return the time; warn if it is before that of an earlier release."""
-        now = _now()
-        if any(now < each.time for each in self.releases):
-            warnings.warn(
-                "The clock was set back. The book orders releases by their numbers.", stacklevel=2
-            )
-        return now
 
 
 def _file_of(vault: object, dataset: str) -> BookFile:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from halfmask.crosstabs._dimension import Dimension
 
 _STEPS: Final = 300
+_NODES: Final = 2_000
 
 
 def sums_by(counts: Floats, axes: Axes) -> Floats:
@@ -153,26 +154,45 @@ def _remainders(near: Floats, held: list[Floats]) -> Floats:
 
 def _by_program(near: Floats, held: list[Floats]) -> Floats:
     """Return whole numbers with given sums, nearest in total: a network, so a linear program."""
-    from scipy.optimize import linprog  # noqa: PLC0415 # scipy loads late
-
-    n = near.size
-    ones = np.ones(n)
+    every = np.arange(near.size)
     sums = csr_array(
-        vstack([csr_array((ones, (_groups(near.shape, it), np.arange(n)))) for it in held])
+        vstack([csr_array((np.ones(near.size), (_groups(near.shape, it), every))) for it in held])
     )
     wanted = np.concatenate([each.ravel() for each in held])
     base = np.floor(near.ravel() + 1e-9).clip(0)
-    # A step up, further steps up, steps down: each costs what it adds to the distance.
-    upper = np.concatenate([ones, ones * np.inf, base])
-    found = linprog(
-        np.concatenate([1 - 2 * (near.ravel() - base), ones, ones]),
-        A_eq=hstack([sums, sums, -sums], format="csc"),
-        b_eq=wanted - sums @ base,
-        bounds=np.stack([np.zeros(3 * n), upper], axis=1),
-        method="highs-ds",
-    )
-    once, more, down = np.rint(found.x).reshape(3, -1)
-    made = np.asarray(base + once + more - down)
-    if (sums @ made != wanted).any():
+    bounds = np.full(near.size, np.inf), base
+    moved, _ = least_steps(sums, wanted - sums @ base, near.ravel() - base, *bounds, whole=False)
+    if moved is None or (sums @ (base + moved) != wanted).any():
         raise AssertionError("A network has a solution in whole numbers.")
-    return made.reshape(near.shape)
+    return (base + moved).reshape(near.shape)
+
+
+def least_steps(
+    equations: csr_array, missing: Floats, residue: Floats, up: Floats, down: Floats, *, whole: bool
+) -> tuple[Floats | None, bool]:
+    """Return steps that add up to what is missing, the nearest to the residues in total.
+
+    Else None, and whether there are proven to be none. Without ``whole`` it is a linear program.
+    """
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 # 50 ms
+
+    # A step up, further steps up, steps down: each costs what it adds to the distance.
+    size = np.concatenate([residue > 0, up, down]).astype(np.float64)
+    price = np.concatenate([1 - 2 * residue, np.ones(2 * len(residue))])
+    matrix = csr_array(hstack([equations, equations, -equations]))
+    used, found = np.flatnonzero(size > 0), np.zeros(len(size))
+    if len(used) and equations.shape[0]:
+        solved = milp(
+            price[used],
+            integrality=np.full(len(used), int(whole)),
+            bounds=Bounds(0, size[used]),
+            constraints=LinearConstraint(matrix[:, used], missing, missing),
+            options={"mip_rel_gap": 0.0, "node_limit": _NODES},
+        )
+        if solved.x is None:
+            return None, solved.status == 2
+        found[used] = np.rint(solved.x)
+    else:
+        found[: len(residue)] = residue > 0.5
+    once, more, less = found.reshape(3, -1)
+    return once + more - less, False

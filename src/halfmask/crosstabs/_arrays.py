@@ -1,7 +1,6 @@
 """The finest cells of a table as an array with an axis for each dimension of its system.
 
-An axis has length 1 where the table lacks the dimension. A set of axes stands for the sums by these
-dimensions.
+An axis that the table lacks has length 1. A set of axes stands for the sums by these dimensions.
 """
 
 from __future__ import annotations

@@ -64,75 +64,64 @@ def prove(
     progress: Progress,
 ) -> None:
     """Look for a proof of each open need in hidden cells; ``together``: of many at a time first."""
-    merged = merge(equations, room, hidden)
-    part_of = link(merged.equations)
-    parts = places_of(part_of)
-    entries = witnesses.open
-    part = np.append(part_of, -1)[merged.group[witnesses.needs.cell[entries]]]
-    entries = entries[np.argsort(part, kind="stable")]
-    starts = np.searchsorted(np.sort(part), np.arange(len(parts) + 1))
-    for number in np.flatnonzero(np.diff(starts)).tolist():
-        own = entries[starts[number] : starts[number + 1]]
-        _Proving(merged, parts[number], own, witnesses, progress).run(together=together)
+    _Proving(merge(equations, room, hidden), witnesses, progress).run(together=together)
 
 
 class _Proving:
-    """The search for proofs of some entries, all in one component of hidden cells."""
+    """The search for proofs of open needs, in each component of hidden cells by itself."""
 
-    def __init__(
-        self, merged: Merged, groups: Ints, entries: Ints, witnesses: Witnesses, progress: Progress
-    ) -> None:
+    def __init__(self, merged: Merged, witnesses: Witnesses, progress: Progress) -> None:
         self._merged, self._witnesses, self._progress = merged, witnesses, progress
         self._needs = needs = witnesses.needs
         self._group = merged.group[needs.cell]
         self._amount = needs.amount * merged.sign[needs.cell]
-        self._entries, self._groups = entries, groups
-        self._price = np.ones(merged.equations.shape[1])
 
     def run(self, *, together: bool) -> None:
         """Prove what can be proven."""
-        if not len(self._open()):
-            return
-        program = Deviations(self._merged.equations, self._merged.room, self._groups)
-        if together:
-            self._prove_many(program)
-        for entry in self._open().tolist():
+        part_of = link(self._merged.equations)
+        groups, entries = places_of(part_of), self._witnesses.open
+        parts = np.append(part_of, -1)[self._group[entries]]  # the last is that of no group
+        for part, places in places_of(parts).items():
+            own = self._open(entries[places])
+            if part < 0 or not len(own):
+                continue
+            program = Deviations(self._merged.equations, self._merged.room, groups[part])
+            if together:
+                self._prove_many(program, own)
+            self._prove_each(program, own)
+
+    def _prove_each(self, program: Deviations, own: Ints) -> None:
+        price = np.ones(self._merged.equations.shape[1])
+        for entry in own.tolist():
             if self._witnesses.proof[entry] < 0:
                 self._progress("Audit hidden cells")
                 known = self._merged.group[self._needs.fixed(entry)]
-                self._take(
-                    program.reach(
-                        int(self._group[entry]),
-                        float(self._amount[entry]),
-                        price=self._price,
-                        fixed=known[known >= 0],
-                    )
-                )
+                cell, amount = int(self._group[entry]), float(self._amount[entry])
+                self._take(program.reach(cell, amount, price=price, fixed=known[known >= 0]))
 
-    def _prove_many(self, program: Deviations) -> None:
+    def _prove_many(self, program: Deviations, own: Ints) -> None:
         """Ask for the needs of many cells at a time, while that proves enough of them."""
         drawn = np.random.default_rng(0)  # which way a cell goes first
         while True:
-            entries = drawn.permutation(self._open())
+            entries = drawn.permutation(self._open(own))
             chosen = entries[np.unique(self._group[entries], return_index=True)[1]]
             if len(chosen) < _MANY:
                 return
             self._progress("Audit hidden cells")
             self._take(program.reach_many(self._group[chosen], self._amount[chosen]))
-            if len(entries) - len(self._open()) < _MANY_SHARE * len(entries):
+            if len(entries) - len(self._open(own)) < _MANY_SHARE * len(entries):
                 return
 
-    def _open(self) -> Ints:
-        return self._entries[self._witnesses.proof[self._entries] < 0]
+    def _open(self, entries: Ints) -> Ints:
+        return entries[self._witnesses.proof[entries] < 0]
 
     def _take(self, found: tuple[Ints, Floats] | None) -> None:
-        if found is None:
-            return
-        moved = np.zeros(len(self._price))
-        moved[found[0]] = found[1]
-        whole = self._merged.spread(moved)
-        cells = np.flatnonzero(whole)
-        self._witnesses.add(cells, whole[cells])
+        if found is not None:
+            moved = np.zeros(self._merged.equations.shape[1])
+            moved[found[0]] = found[1]
+            whole = self._merged.spread(moved)
+            cells = np.flatnonzero(whole)
+            self._witnesses.add(cells, whole[cells])
 
 
 def _intervals(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -62,21 +62,10 @@ def tables_claims(
             yield _claim(MINIMUM_COUNT, {"n": protection.least_count})
 
 
-def _claim(
-    model: str,
-    parameters: Mapping[str, float | int | str] | None = None,
-    *,
-    about: Mapping[str, Json] | None = None,
-    evidence: Mapping[str, Json] | None = None,
-    basis: Literal["counted", "accounted"] = "counted",
-) -> Claim:
-    return Claim(
-        model=model,
-        parameters=parameters or {},
-        about=about or {},
-        basis=basis,
-        evidence=evidence or {},
-    )
+def _claim(model: str, parameters: Mapping[str, Any] | None = None, **stated: Any) -> Claim:  # noqa: ANN401 # JSON
+    """Make a claim, by default one that is counted."""
+    given = {"about": {}, "evidence": {}, "basis": "counted", **stated}
+    return Claim(model=model, parameters=parameters or {}, **given)
 
 
 def _suppression_claims(

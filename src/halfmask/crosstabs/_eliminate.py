@@ -1,12 +1,10 @@
 """Secondary suppression of large tables of counts, by Gaussian elimination modulo a prime.
 
 First each equation by itself must tell no sensitive cell, then all of them together; then cells
-that nothing needs are published again, the dearest first. Unlike a linear program this protects
-intervals only as far as single equations tell them: the audit shows what is left to repair.
+that nothing needs are published again, the dearest first. The audit shows what is left to repair.
 
-Source for elimination: Ø. Langsrud, "Secondary cell suppression by Gaussian elimination: an
-algorithm suitable for handling issues with zeros and singletons", PSD 2024. Random vectors stand in
-for its sorted candidates, so that tables of 100,000 cells take seconds.
+Source: Ø. Langsrud, "Secondary cell suppression by Gaussian elimination: an algorithm suitable for
+handling issues with zeros and singletons", PSD 2024, with random vectors for sorted candidates.
 """
 
 from __future__ import annotations
@@ -16,14 +14,22 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy.sparse import csr_array
 
-from halfmask.crosstabs._cells import distinct, link
+from halfmask.crosstabs._cells import link
+from halfmask.crosstabs._merging import merge_equal
+from halfmask.kernels.suppression.elimination import (
+    PRIME,
+    Echelon,
+    combine,
+    eliminate_rows,
+    move_randomly,
+    publish_spare,
+)
+from halfmask.kernels.suppression.partners import System, hide_breakers, hide_partners
 
 if TYPE_CHECKING:
     from halfmask.crosstabs._arrays import Bools, Floats, Ints
     from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge, Sensitivity
-    from halfmask.kernels.suppression.elimination import Echelon
-    from halfmask.kernels.suppression.partners import System
 
 #: Vectors to find what can be computed, and to publish spare cells: one is used up for each.
 _FEW: Final = 3
@@ -48,8 +54,6 @@ def eliminate(
 
     Nobody who is ``alone`` in a cell, by default its one contributor, computes another from it.
     """
-    from halfmask.kernels.suppression.partners import hide_partners  # noqa: PLC0415 # compiles
-
     equations, label = merge_equal(cells.equations)
     sensitive = _any(label, sensitivity.is_sensitive)
     hidden = _any(label, sensitivity.is_sensitive | knowledge.must_hide)
@@ -59,11 +63,18 @@ def eliminate(
     if alone is None:
         who = cells.contributors
         alone = (cells.value if who is None else who.count) == 1
-    system = _system(
-        equations,
-        *_room_and_need(cells, sensitivity, knowledge, label),
-        sensitive,
-        _any(label, alone),
+    room, need = _room_and_need(cells, sensitivity, knowledge, label)
+    by_cell = equations.tocsc()
+    system = System(
+        starts=equations.indptr.astype(np.int64),
+        cells=equations.indices.astype(np.int64),
+        signs=equations.data.astype(np.float64),
+        cell_starts=by_cell.indptr.astype(np.int64),
+        equations=by_cell.indices.astype(np.int64),
+        room=room,
+        need=need,
+        sensitive=sensitive,
+        alone=_any(label, alone),
     )
     order = np.argsort(np.diff(system.starts), kind="stable")
     rng = np.random.default_rng(0)  # the same pattern in every run
@@ -81,23 +92,6 @@ def _any(label: Ints, which: Bools) -> Bools:
     return found
 
 
-def merge_equal(equations: csr_array) -> tuple[csr_array, Ints]:
-    """Merge cells that equal each other, as a total of one part, and drop repeated equations."""
-    label = np.arange(equations.shape[1])
-    while True:
-        lengths, n = np.diff(equations.indptr), equations.shape[1]
-        is_pair = lengths == 2
-        first = equations.indptr[:-1][is_pair]
-        is_pair[is_pair] = equations.data[first] * equations.data[first + 1] < 0
-        merged = link(equations, np.repeat(is_pair, lengths))
-        shape = (n, merged.max(initial=-1) + 1)
-        equations = equations @ csr_array((np.ones(n), (np.arange(n), merged)), shape=shape)
-        equations.eliminate_zeros()
-        equations, label = distinct(equations), merged[label]
-        if equations.shape[1] == n:
-            return equations, label
-
-
 def _room_and_need(
     cells: CellSystem, sensitivity: Sensitivity, knowledge: Knowledge, label: Ints
 ) -> tuple[Floats, Floats]:
@@ -112,35 +106,10 @@ def _room_and_need(
     return room, need
 
 
-def _system(
-    equations: csr_array, room: Floats, need: Floats, sensitive: Bools, alone: Bools
-) -> System:
-    from halfmask.kernels.suppression.partners import System  # noqa: PLC0415 # compiles
-
-    by_cell = equations.tocsc()
-    return System(
-        starts=equations.indptr.astype(np.int64),
-        cells=equations.indices.astype(np.int64),
-        signs=equations.data.astype(np.float64),
-        cell_starts=by_cell.indptr.astype(np.int64),
-        equations=by_cell.indices.astype(np.int64),
-        room=room,
-        need=need,
-        sensitive=sensitive,
-        alone=alone,
-    )
-
-
 def _moves(
     system: System, hidden: Bools, n_vectors: int, rng: np.random.Generator
 ) -> tuple[Echelon, Ints]:
     """Return the equations in echelon form, and random vectors along which cells can move."""
-    from halfmask.kernels.suppression.elimination import (  # noqa: PLC0415 # compiles
-        PRIME,
-        eliminate_rows,
-        move_randomly,
-    )
-
     counts = np.add.reduceat(hidden[system.cells], system.starts[:-1], dtype=np.int64)
     form = eliminate_rows(system, hidden, np.argsort(counts, kind="stable"))
     moves = rng.integers(1, PRIME, size=(len(hidden), n_vectors))
@@ -153,12 +122,6 @@ def _hide_breakers(
     system: System, hidden: Bools, may: Bools, price: Floats, rng: np.random.Generator
 ) -> bool:
     """Hide cells that break combinations of equations that tell a sensitive cell; say if any."""
-    from halfmask.kernels.suppression.elimination import (  # noqa: PLC0415 # compiles
-        PRIME,
-        combine,
-    )
-    from halfmask.kernels.suppression.partners import hide_breakers  # noqa: PLC0415
-
     form, moves = _moves(system, hidden, _FEW, rng)
     computable = _computable(system, hidden, moves)
     if not computable:
@@ -187,8 +150,6 @@ def _by_cell(system: System) -> csr_array:
 
 def _computable(system: System, hidden: Bools, moves: Ints) -> list[tuple[int, int, int]]:
     """Return cells that can be computed, by whom is alone in which other (-1: all), and a ratio."""
-    from halfmask.kernels.suppression.elimination import PRIME  # noqa: PLC0415 # compiles
-
     own = np.flatnonzero(system.sensitive & hidden)
     fixed = (moves[own] == 0).all(axis=1)
     computable = [(int(cell), -1, 0) for cell in own[fixed]]
@@ -213,8 +174,6 @@ def _publish_spare(
     system: System, hidden: Bools, may: Bools, price: Floats, rng: np.random.Generator
 ) -> None:
     """Publish cells that were hidden in vain, the dearest first."""
-    from halfmask.kernels.suppression.elimination import publish_spare  # noqa: PLC0415 # compiles
-
     pending = hidden & may
     dearest = np.flatnonzero(pending)[np.argsort(-price[pending], kind="stable")]
     for _ in range(_ROUNDS):

@@ -1,11 +1,6 @@
 """Dimensions of a policy: flat, trees of columns or of a file, and sums over them.
 
-`build_dimensions` makes the dimensions of all tables of a policy from the paths that are read off
-the data and from the files that the policy names; `read_hrc` reads a file of tau-argus. Codes are
-texts, as they are written: "NA", "01", and names with dots or blanks are codes like any other.
-
-A code that repeats its parent's name is the parent, so levels with one child add no code. A code
-under two parents is refused, and so is a row of microdata whose code is the sum of others.
+Codes are texts, as they are written: "NA", "01", and names with dots or blanks are like any other.
 """
 
 from __future__ import annotations

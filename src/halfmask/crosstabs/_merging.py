@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from halfmask.crosstabs._cells import distinct
+from halfmask.crosstabs._cells import distinct, link
 from halfmask.crosstabs._program import Slack
 
 if TYPE_CHECKING:
@@ -41,6 +41,23 @@ class Merged:
         least, greatest = np.append(down, 0.0)[self.group], np.append(up, 0.0)[self.group]
         turned = self.sign < 0
         return np.where(turned, -greatest, least), np.where(turned, -least, greatest)
+
+
+def merge_equal(equations: csr_array) -> tuple[csr_array, Ints]:
+    """Merge cells that equal each other, as a total of one part, and drop repeated equations."""
+    label = np.arange(equations.shape[1])
+    while True:
+        lengths, n = np.diff(equations.indptr), equations.shape[1]
+        is_pair = lengths == 2
+        first = equations.indptr[:-1][is_pair]
+        is_pair[is_pair] = equations.data[first] * equations.data[first + 1] < 0
+        merged = link(equations, np.repeat(is_pair, lengths))
+        shape = (n, merged.max(initial=-1) + 1)
+        equations = equations @ csr_array((np.ones(n), (np.arange(n), merged)), shape=shape)
+        equations.eliminate_zeros()
+        equations, label = distinct(equations), merged[label]
+        if equations.shape[1] == n:
+            return equations, label
 
 
 def merge(equations: csr_array, room: Slack, hidden: Bools) -> Merged:

@@ -1,7 +1,6 @@
 """What a policy of tables is applied to: microdata, or tables that are ready.
 
-Ready tables are a file, a folder of files, a list of files, a mapping of names to frames, or one
-frame: each is a table, and those of one policy are linked.
+Ready tables are one frame or file, a folder or list of files, or frames by name; all are linked.
 """
 
 from __future__ import annotations

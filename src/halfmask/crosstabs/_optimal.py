@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from scipy.sparse import csc_array
 
 from halfmask.crosstabs._program import TOLERANCE, quiet_solver
 
@@ -92,12 +93,10 @@ class _Master:
         self._cells = np.flatnonzero(np.isfinite(cost) & ~start)
         self._start, self._given = start, float(cost[start].sum())
         n = len(self._cells)
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = n, 0
+        self._solver = quiet_solver(csc_array((0, n)), np.zeros(n), np.ones(n))
         self._unit = float(cost[self._cells].max(initial=0.0)) or 1.0  # tolerances are absolute
-        model.col_cost_ = cost[self._cells] / self._unit
-        model.col_lower_, model.col_upper_ = np.zeros(n), np.ones(n)
-        self._solver = quiet_solver(model)
+        columns = np.arange(n, dtype=np.int32)
+        self._solver.changeColsCost(n, columns, cost[self._cells] / self._unit)
         self._solver.setOptionValue("mip_rel_gap", _EXACT / 10.0)
         self._solver.setOptionValue("mip_abs_gap", 0.0)
         self._kinds: Any = highspy.HighsVarType

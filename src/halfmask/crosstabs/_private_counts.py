@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from halfmask.crosstabs._hierarchies import code_columns
 from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._pattern import PublishedCells
 from halfmask.crosstabs._tabulate import cells_of_tables, grid_codes, open_rows
+from halfmask.crosstabs._totals import MOST_CELLS
 from halfmask.dp.ledger import PrivacyUnit, rows_of_units
 from halfmask.dp.noise import LaplaceMechanism
 
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from halfmask.dp.accounting import MechanismEvent
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.release import Inputs
-
-#: All combinations of codes get noise, so all are there: more than this aren't started with.
-_MOST_CELLS: Final = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,10 +152,10 @@ def private_counts(
         for names in crossed.values()
     ]
     together = sum(prod(len(dimensions[at].codes) for at in each) for each in sets)
-    if together > _MOST_CELLS:
+    if together > MOST_CELLS:
         raise ParameterError(
             f"The tables have {together:,} combinations of codes, and each gets noise; at most "
-            f"{_MOST_CELLS:,} are allowed.",
+            f"{MOST_CELLS:,} are allowed.",
             hint="Leave out dimensions, or group codes.",
         )
     mechanism = LaplaceMechanism.calibrated(

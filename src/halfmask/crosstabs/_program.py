@@ -64,9 +64,7 @@ class Deviations:
         self._equations = equations[self._rows][:, cells]
         self._columns = np.arange(2 * len(cells), dtype=np.int32)
         both = csc_array(hstack([self._equations, -self._equations]))
-        self._solver = quiet_solver(
-            _model(both, np.zeros(2 * len(cells)), np.zeros(2 * len(cells)))
-        )
+        self._solver = quiet_solver(both, np.zeros(2 * len(cells)), np.zeros(2 * len(cells)))
 
     def reach(
         self, cell: int, amount: float, *, price: Floats, fixed: Ints, share: Floats | None = None
@@ -193,7 +191,7 @@ class Extremes:
         finite = np.abs(np.concatenate([lower, upper]))
         self._unit = max(finite[np.isfinite(finite)].max(initial=0.0), 1.0) / 1000.0
         matrix = csc_array(equations[np.diff(equations[:, cells].indptr) > 0][:, cells])
-        self._solver = quiet_solver(_model(matrix, lower / self._unit, upper / self._unit))
+        self._solver = quiet_solver(matrix, lower / self._unit, upper / self._unit)
         self._solver.setOptionValue("simplex_strategy", 4)  # primal: the last vertex is feasible
         self._solver.setOptionValue("primal_feasibility_tolerance", 1e-9)
         self._columns = np.arange(len(cells), dtype=np.int32)
@@ -220,7 +218,8 @@ class Extremes:
         return np.asarray(self._solver.getSolution().col_value) * self._unit, ray
 
 
-def _model(matrix: csc_array, lower: Floats, upper: Floats) -> Any:  # noqa: ANN401 # of an optional library
+def quiet_solver(matrix: csc_array, lower: Floats, upper: Floats) -> Any:  # noqa: ANN401 # of an optional library
+    """Return a solver of equations that says nothing and takes the same way in every run."""
     need("highspy")
     import highspy  # noqa: PLC0415 # an optional library
 
@@ -232,23 +231,11 @@ def _model(matrix: csc_array, lower: Floats, upper: Floats) -> Any:  # noqa: ANN
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     model.a_matrix_.start_ = matrix.indptr
     model.a_matrix_.index_, model.a_matrix_.value_ = matrix.indices, matrix.data
-    return model
-
-
-def quiet_solver(model: Any) -> Any:  # noqa: ANN401 # of an optional library
-    """Return a solver of a model that says nothing and takes the same way in every run."""
-    import highspy  # noqa: PLC0415 # an optional library
-
     # Its own __init__ enables callbacks, which prints a banner before output can be turned off.
     solver = highspy.Highs.__new__(highspy.Highs)
     super(highspy.Highs, solver).__init__()
-    for option, value in (
-        ("output_flag", False),
-        ("threads", 1),
-        ("random_seed", 0),
-        ("presolve", "off"),
-        ("solver", "simplex"),
-    ):
+    options = {"output_flag": False, "threads": 1, "random_seed": 0, "presolve": "off"}
+    for option, value in {**options, "solver": "simplex"}.items():
         solver.setOptionValue(option, value)
     solver.passModel(model)
     return solver

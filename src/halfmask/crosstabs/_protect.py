@@ -23,6 +23,7 @@ from halfmask.crosstabs._protections import (
 )
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
 from halfmask.crosstabs._suppress import suppress
+from halfmask.data import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -68,23 +69,27 @@ def protect_cells(
     return tuple(done[at] for at in range(len(cells)))
 
 
-def record_key_of(policy: TablesPolicy, inputs: Inputs) -> Callable[[pl.Series], pl.Series] | None:
-    """Return what makes the keys of records, where the protection needs them."""
+def record_key_of(
+    policy: TablesPolicy, inputs: Inputs, given: object
+) -> Callable[[pl.Series], pl.Series] | None:
+    """Return what makes the keys of records, where the protection needs them; check these."""
     protection = policy.made_protection()
     if not isinstance(protection, CellKey):
         return None
-    from halfmask.crosstabs._cell_key import cell_key_secret, record_keys  # noqa: PLC0415 # rare
+    from halfmask.crosstabs import _cell_key  # noqa: PLC0415 # rare
 
+    if isinstance(given, Source):
+        _cell_key.check_records(given.read(columns=[protection.record])[protection.record])
     if inputs.vault is None and inputs.key is None:
         raise ParameterError(
             "Cell keys need a vault: its key gives the same people the same count in every table.",
             hint="Give [[vault=Vault.open(...)|--vault]], or a key that you keep.",
         )
     if inputs.vault is not None:
-        secret = cell_key_secret(inputs.vault)
+        secret = _cell_key.cell_key_secret(inputs.vault)
     else:
         secret = derived_key(key_or_fresh(inputs.key), "cell-keys")
-    return partial(record_keys, key=secret)
+    return partial(_cell_key.record_keys, key=secret)
 
 
 def _is_asked(cells: CellSystem, policy: TablesPolicy, rules: Sequence[CellRule]) -> bool:

@@ -1,11 +1,8 @@
 """Tables that are ready: cells with their totals, checked and linked to one system.
 
-Codes of totals are known by the dimensions of the policy: a column without a declared tree is a
-flat list with the code of its total. Totals that a table lacks are added as sums of their parts;
-`CellSystem.added` counts them. A cell that a table lacks is 0.
-
-Sums must hold within the rounding of the numbers: half a unit of the last decimal that is written,
-for each cell of the sum. `CellSystem.rounding` keeps it. Whole counts must add up exactly.
+A cell that a table lacks is 0, a total the sum of its parts; `CellSystem.added` counts these. Sums
+must hold within half a unit of the last decimal for each cell: `CellSystem.rounding`; whole counts
+exactly.
 """
 
 from __future__ import annotations

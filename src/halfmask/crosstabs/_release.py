@@ -86,16 +86,13 @@ def _facts(
     """Tabulate, protect and audit, together with what was published before."""
     whole = policy.with_counts()
     given = table if policy.ready is not None else open_rows(table, code_columns(policy))
-    record = getattr(policy.made_protection(), "record", None)
-    if record is not None:
-        check_records(given, record)
     cells = open_cells(
         given,
         whole,
         engine=inputs.engine,
         progress=inputs.progress,
-        record=record,
-        record_key=record_key_of(policy, inputs),
+        record=getattr(policy.made_protection(), "record", None),
+        record_key=record_key_of(policy, inputs, given),
     )
     booked = [each for each in earlier.values() if each not in named_folders(policy)]
     published = protect_cells(cells, policy, inputs, booked)
@@ -145,14 +142,6 @@ def _release(
         copies=len(facts.tables),
         original=frame_given(table),
     )
-
-
-def check_records(given: object, record: str) -> None:
-    """Refuse records with several rows: one of them could change a count by more than 1."""
-    from halfmask.crosstabs import _cell_key  # noqa: PLC0415 # rare
-
-    if isinstance(given, Source):
-        _cell_key.check_records(given.read(columns=[record])[record])
 
 
 def read_originals(table: object, policy: TablesPolicy) -> object:

@@ -1,7 +1,6 @@
 """One table as it is released: its cells as a frame, with statistics that are derived of them.
 
-A derived statistic is a function of published cells: it is missing wherever one of them is hidden,
-so it tells nothing that they don't.
+Such a statistic is missing wherever a cell that it is made of is hidden.
 """
 
 from __future__ import annotations

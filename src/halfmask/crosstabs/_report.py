@@ -107,27 +107,16 @@ def _true_values(tables: Sequence[ReleasedTable], settings: TableRounding) -> It
 def _shown(table: ReleasedTable) -> TableBlock:
     """Return a table for readers; of a large one, its first rows and columns."""
     what = "Counts" if table.measure is None else f"Sums of {table.measure}"
-    if len(table.dimensions) > 1:
-        lines = crossed_lines(table)
-        places = _intervals(table)
-        head, rows = lines[0], lines[1:]
-        n_down = len(table.dimensions) - 1
-        marked = [
-            [*row[:n_down], *(_cell(text, places.get((*row[:n_down], name))) for name, text in own)]
-            for row in rows[:_ROWS]
-            for own in [list(zip(head[n_down:], row[n_down:], strict=True))[:_COLUMNS]]
-        ]
-        head = head[: n_down + _COLUMNS]
-        n_columns = len(lines[0]) - n_down
-    else:
-        head, n_columns = [*table.dimensions, "value"], 1
-        places = _intervals(table)
-        rows = [[*codes] for codes in table.labels.rows()] or [[]] * len(table.cells)
-        texts = [number_text(value) for value in table.values.to_list()]
-        marked = [
-            [*codes, _cell(CROSS if hidden else text, places.get(tuple(codes)))]
-            for codes, text, hidden in zip(rows, texts, table.hidden, strict=True)
-        ][:_ROWS]
+    head, *rows = crossed_lines(table)
+    n_down = len(table.dimensions) - (len(table.dimensions) > 1)
+    across = [(name,) if n_down < len(table.dimensions) else () for name in head[n_down:]]
+    places, n_columns = _intervals(table), len(across)
+    marked = [
+        [*row[:n_down], *(_cell(text, places.get((*row[:n_down], *it))) for it, text in own)]
+        for row in rows[:_ROWS]
+        for own in [list(zip(across, row[n_down:], strict=True))[:_COLUMNS]]
+    ]
+    head = head[: n_down + _COLUMNS]
     more = [
         f"the first {shown} of {n:,} {what}"
         for n, shown, what in ((len(rows), _ROWS, "rows"), (n_columns, _COLUMNS, "columns"))

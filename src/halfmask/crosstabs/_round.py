@@ -7,11 +7,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 
 from halfmask._errors import DataError, GuaranteeNotMetError
 from halfmask._random import keyed_order
-from halfmask.crosstabs._eliminate import merge_equal
+from halfmask.crosstabs._agreeing_counts import least_steps
+from halfmask.crosstabs._merging import merge_equal
+from halfmask.kernels.rounding.choices import improve
 
 if TYPE_CHECKING:
     from halfmask.crosstabs._arrays import Bools, Floats, Ints
@@ -24,7 +26,6 @@ _NOISE: Final = 1e-9
 #: Up to so many cells, or if cells are in few equations, an integer program has the least distance.
 _EXACT: Final = 1_500
 _PLANAR: Final = 2
-_NODES: Final = 2_000
 #: Small counts are gone through so often at most; each time the distance gets less.
 _SWEEPS: Final = 50
 #: Rounds of the search for additive multiples in large tables, and steps that are too many.
@@ -113,15 +114,12 @@ def inner_cells(equations: csr_array) -> csr_array:
     """Return for each cell which inner cells it adds up; an inner cell is the total of nothing."""
     n = equations.shape[1]
     totals = np.full(n, -1)
-    parts = equations.maximum(0)
     rows, cells = equations.minimum(0).nonzero()
     totals[cells[::-1]] = rows[::-1]  # the first equation of each
     is_inner = totals < 0
     found = csr_array((is_inner.astype(np.float64), (np.arange(n), np.arange(n))), shape=(n, n))
-    at = np.flatnonzero(~is_inner)
-    step = csr_array((np.ones(len(at)), (at, np.arange(len(at)))), shape=(n, len(at))) @ csr_array(
-        parts[totals[at]]
-    )
+    at, shape = np.flatnonzero(~is_inner), equations.shape[::-1]
+    step = csr_array((np.ones(len(at)), (at, totals[at])), shape=shape) @ equations.maximum(0)
     reached = found
     while reached.nnz:
         reached = csr_array(step @ reached)
@@ -134,8 +132,6 @@ def _choose(
     above: csr_array, distance: Floats, step: float, order: Ints, weight: Floats, raised: Bools
 ) -> None:
     """Choose which inner cells have the higher of two values; ``above`` has what each counts in."""
-    from halfmask.kernels.rounding.choices import improve  # noqa: PLC0415 # compiles
-
     starts, cells = above.indptr.astype(np.int64), above.indices.astype(np.int64)
     improve(starts, cells, weight, distance, raised, float(step), order, _SWEEPS)
 
@@ -169,11 +165,11 @@ def _draws(cells: CellSystem, key: bytes) -> Floats:
 
     Cells that equal each other have one: two draws would tell more of the value that they share.
     """
+    order = sorted(range(len(cells.dimensions)), key=lambda at: cells.dimensions[at].name)
     texts = [
         [f"{each.name}\0{code}\0\0" if code != each.total else "" for code in each.codes]
-        for each in sorted(cells.dimensions, key=lambda each: each.name)
+        for each in map(cells.dimensions.__getitem__, order)
     ]
-    order = sorted(range(len(cells.dimensions)), key=lambda at: cells.dimensions[at].name)
     found = np.empty(cells.n)
     for cell, codes in enumerate(cells.codes[:, order]):
         text = "".join(texts[at][code] for at, code in enumerate(codes))
@@ -194,10 +190,11 @@ def _control(
     is_proven = False
     if is_planar or cells.n <= _EXACT:
         for steps in range(settings.steps + 1):
-            down = np.minimum(steps, floor - lowest)
-            found, is_proven = _solve(cells, floor, residue, down, steps)
-            if found is not None:
-                return found
+            down = np.minimum(steps, floor - lowest) if steps else np.zeros(cells.n)
+            bounds, missing = (np.full(cells.n, steps), down), -(cells.equations @ floor)
+            moved, is_proven = least_steps(cells.equations, missing, residue, *bounds, whole=True)
+            if moved is not None and not (cells.equations @ (floor + moved)).any():
+                return floor + moved.astype(np.int64)
     needed = settings.steps + 1
     if not is_proven:
         found, steps = _search(cells, floor, residue, settings.steps)
@@ -233,36 +230,3 @@ def _search(cells: CellSystem, floor: Ints, residue: Floats, steps: int) -> tupl
             break
         weight[further > steps] *= 1.5
     return best, least if not (cells.equations @ best).any() else _STEPS
-
-
-def _solve(
-    cells: CellSystem, floor: Ints, residue: Floats, down: Floats, steps: int
-) -> tuple[Ints | None, bool]:
-    """Return the nearest additive multiples, or None and whether there are proven to be none."""
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 # 50 ms
-
-    n = cells.n
-    between = residue > 0
-    size = np.r_[between.astype(np.float64), np.full(n, steps), down if steps else np.zeros(n)]
-    price = np.r_[1 - 2 * residue, np.ones(2 * n)]
-    matrix = csr_array(hstack([cells.equations, cells.equations, -cells.equations]))
-    used = np.flatnonzero(size > 0)
-    found = np.zeros(3 * n)
-    missing = -(cells.equations @ floor.astype(np.float64))
-    if len(used) and cells.equations.shape[0]:
-        solved = milp(
-            price[used],
-            integrality=np.ones(len(used)),
-            bounds=Bounds(0, size[used]),
-            constraints=LinearConstraint(matrix[:, used], missing, missing),
-            options={"mip_rel_gap": 0.0, "node_limit": _NODES},
-        )
-        if solved.x is None:
-            return None, solved.status == 2
-        found[used] = np.rint(solved.x)
-    else:
-        found[:n] = between & (residue > 0.5)
-    moved = (found[:n] + found[n : 2 * n] - found[2 * n :]).astype(np.int64)
-    result = floor + moved
-    holds = not (cells.equations.astype(np.int64) @ result).any()
-    return (result if holds else None), False

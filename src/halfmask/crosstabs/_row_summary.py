@@ -1,8 +1,7 @@
 """What batches of microdata are summarized to: inner cells, their sums and contributors.
 
-Summaries add up. One has the distinct combinations of codes of each largest set of dimensions that
-a table crosses, and with an owner column what each row gives its owner; rows of one owner in one
-cell become one when there are many. Rows that can't be tabulated are counted by column.
+Summaries add up. One has the codes of each largest set of dimensions that a table crosses, and what
+rows give their owners. Rows that can't be tabulated are counted by column.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Tables from microdata: every cell of all tables of a policy, one system for each measure.
 
-The table is read once, in batches: each is summarized to its inner cells, summaries add up, and
-totals are made of the sum (`_totals`). Memory grows with the cells, and with an owner column with
-the rows of owners in different cells.
+Batches are summarized to inner cells, and totals are made of their sum (`_totals`). Memory grows
+with the cells, and with the rows of owners who are in several.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Totals of inner cells: every sum along every dimension, with their contributors.
 
-Inner cells are spread to the codes that cover them, one dimension after the other. What adds up is
-multiplied by a sparse matrix of each step. An owner who is in several inner cells is one
-contributor of a total, so these owners are added to all cells one by one.
+Inner cells are spread along one dimension after the other, by sparse matrices. An owner who is in
+several is one contributor of a total: such owners are added to all cells one by one.
 """
 
 from __future__ import annotations

@@ -91,10 +91,14 @@ def _written(folder: Path, name: str, form: str, n_rows: int) -> DataFile:
 
 
 def crossed_lines(table: ReleasedTable) -> list[list[str]]:
-    """Return a table with its last dimension across, as texts: an ``x`` is hidden, no cell is 0."""
-    *down, across = table.dimensions
+    """Return a table with its last of some dimensions across: an ``x`` is hidden, no cell is 0."""
     values = [number_text(value) for value in table.values.to_list()]
     texts = [CROSS if hidden else value for hidden, value in zip(table.hidden, values, strict=True)]
+    if len(table.dimensions) <= 1:
+        codes = table.labels.rows() or [()] * len(texts)
+        own = ([*code, text] for code, text in zip(codes, texts, strict=True))
+        return [[*table.dimensions, "value"], *own]
+    *down, across = table.dimensions
     columns = list(dict.fromkeys(table.labels[across].to_list()))
     heads = list(zip(*(table.labels[name].to_list() for name in down), strict=True))
     found = dict(zip(zip(heads, table.labels[across].to_list(), strict=True), texts, strict=True))

@@ -7,7 +7,6 @@ else. Nothing here knows of tables.
 
 from __future__ import annotations
 
-from halfmask.vault._envelope import framed as framed
 from halfmask.vault._envelope import open_sealed as open_sealed
 from halfmask.vault._envelope import seal as seal
 from halfmask.vault._index import VaultEntry

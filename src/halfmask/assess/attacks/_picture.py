@@ -35,6 +35,7 @@ FAMILIES = {
     "structure": "Structure: what can be read off the model?",
     "tables": "Tables: singling out, linking, inferring",
     "classes": "Classes: what does k-anonymity leave open?",
+    "releases": "Releases: what do several disclose together?",
     "encodings": "Encodings: what is read without the key?",
     "hashing": "Hashing: what does a trainer read, and what spoils its model?",
 }

@@ -17,6 +17,7 @@ from halfmask.assess.attacks._inputs import (
     as_whole_numbers,
     check_columns,
     check_owners,
+    check_plain,
     listed,
     row_count,
     several,
@@ -269,6 +270,7 @@ class TableTarget(TakenInputs):
         for rows in (self.original, *(rows for _, rows in self.earlier)):
             if self.person is not None:
                 check_columns([self.person], rows.columns, where="the original rows")
+                check_plain(rows, [self.person], where="the original rows")
                 if gaps := rows[self.person].null_count():
                     raise DataError(f"The column of the person is missing in {gaps:,} rows.")
         if self.hierarchies is not None and not _are_hierarchies(self.hierarchies):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import halfmask as hm
-from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.assess.attacks import TableTarget, attack
 from halfmask.assess.attacks.releases import Intersection, count_candidates
 
@@ -81,6 +83,9 @@ def test_the_vulnerable_population_is_that_of_a_peer():
         "ill exposed at confidence 1",
         *(f"ill exposed at confidence 1/{n}" for n in (2, 3, 4)),
     ]
+    # Who names all values that there are has learned nothing.
+    fewer = replace(target, original=four)
+    assert len(Intersection().run(fewer, random_state=0)) == 3
 
 
 ages = st.integers(0, 6)
@@ -201,7 +206,7 @@ def two_hospitals(*, overlap: bool = True) -> tuple[TableTarget, TableTarget]:
             control=nobodys,
             quasi_identifiers=known,
             secrets=("ill",),
-            earlier=(before, theirs),
+            earlier=[(before, theirs)],
             person="id",
             owners="unknown",
         )
@@ -213,13 +218,17 @@ def test_classes_are_found_by_what_is_written():
     """The anonymizer keeps the rows' order, so that each person's class can be looked up."""
     rng = np.random.default_rng(5)
     n, known = 900, ("age", "town", "born")
+
+    def one_of(*values: str | None) -> list[str | None]:
+        return [values[at] for at in rng.integers(0, len(values), n)]
+
     patients = pl.DataFrame(
         {
             "id": np.arange(n),
             "age": rng.integers(0, 90, n),
-            "town": rng.choice(["ulm", "bonn", "kiel", "a, b", None], n),
+            "town": one_of("ulm", "bonn", "kiel", "a, b", None),
             "born": pl.Series(rng.integers(0, 9000, n)).cast(pl.Date),
-            "ill": rng.choice(["flu", "hiv", "cold", "none", None], n),
+            "ill": one_of("flu", "hiv", "cold", "none", None),
         }
     )
     months = [patients[:500], patients[200:700], patients[400:]]
@@ -328,6 +337,9 @@ def test_what_is_lacking_is_said():
     assert lacks(peer(released=SECOND.drop("ill"))) == nobody
     assert lacks(peer(released=SECOND.with_columns(ill=pl.lit("[1, 5]")))) == nobody
     assert lacks(peer(PEOPLE.with_columns(id=pl.col("id") + 7))) == nobody
+    assert lacks(peer(control=PEOPLE.drop("town"))) == "columns ['town'] in the control table"
+    lists = SECOND.with_columns(pl.concat_list("ill"))
+    assert lacks(peer(released=lists)) == nobody
     assert lacks(peer()) == ""
 
 
@@ -336,6 +348,10 @@ def test_a_wrong_person_is_refused_without_a_value():
         peer(person="idd")
     with pytest.raises(DataError, match="missing in 1 rows"):
         peer(PEOPLE.with_columns(id=pl.Series([None, 1])))
+    with pytest.raises(SchemaError, match="values of type List"):
+        peer(PEOPLE.with_columns(pl.concat_list("id")))
+    with pytest.raises(SchemaError, match="Columns \\['age'\\] of the control table"):
+        Intersection().run(peer(control=PEOPLE.with_columns(age=pl.lit("x"))), random_state=0)
     with pytest.raises(ParameterError, match="releases, each with its rows"):
         peer(earlier=[(FIRST, PEOPLE), SECOND])
     with pytest.raises(ParameterError, match="unchanged"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import polars as pl
 
+from halfmask._errors import SchemaError
 from halfmask.assess.attacks._reading import common_type, spelt
 from halfmask.assess.attacks.classes._disclosure import class_numbers
 from halfmask.assess.attacks.tables._links import PAIRS_PER_BLOCK, Comparison, nearest
@@ -31,7 +32,8 @@ def released_with(target: TableTarget, secret: str) -> list[tuple[pl.DataFrame, 
     """
     found = []
     for released, rows in (*target.earlier, (target.released, target.original)):
-        if secret in released.columns and secret in rows.columns:
+        types = [each.schema.get(secret) for each in (released, rows)]
+        if not any(dtype is None or dtype.is_nested() for dtype in types):
             dtype = common_type(released.schema[secret], rows.schema[secret])
             values, own = (spelt(each[secret], dtype).drop_nulls() for each in (released, rows))
             if values.is_in(own.unique().to_list()).any():
@@ -194,8 +196,7 @@ def find_candidates(
         truth = truth + mark(whose, values[2 * at + 1][some], shape)
         if others is not None:
             names = [name for name in target.quasi_identifiers if name in rows.columns]
-            same = [others[name].cast(rows.schema[name], strict=False) for name in names]
-            known = pl.concat([known[names], pl.DataFrame(same)])
+            known = pl.concat([known[names], _in_types_of(rows[names], others)])
             whose = np.concatenate([whose, np.arange(m) + len(people)])
         links, of_row = link_classes(target, released, known)
         held = mark(of_row, values[2 * at], (links.shape[1], n_values))
@@ -210,6 +211,15 @@ def find_candidates(
         frequent=frequent,
         n_values=len(np.unique(np.concatenate(values[1::2]))),
     )
+
+
+def _in_types_of(rows: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    """Return the same columns of others in the types of rows; refused where values get lost."""
+    found = pl.DataFrame([others[it.name].cast(it.dtype, strict=False) for it in rows])
+    lost = [it.name for it in found if it.null_count() > others[it.name].null_count()]
+    if lost:
+        raise SchemaError(f"Columns {lost} of the control table have values of another type.")
+    return found
 
 
 def mark(rows: Ints, columns: Ints, shape: tuple[int, int]) -> Sparse:

@@ -60,7 +60,7 @@ class Intersection(DeclaredAttack, name="releases/intersection", target=TableTar
     """
 
     candidates: tuple[int, ...] = field(default=(1, 2, 3, 4), metadata={"of": "numbers", "ge": 1})
-    n_people: int = field(default=10_000, metadata={"ge": 1})
+    n_people: int = field(default=2000, metadata={"ge": 1})
 
     def missing_inputs(self, target: TableTarget) -> str:
         """Return what the target would have to have; empty if it has it all."""
@@ -68,6 +68,10 @@ class Intersection(DeclaredAttack, name="releases/intersection", target=TableTar
             return "an earlier release"
         if not target.quasi_identifiers:
             return "quasi-identifiers"
+        absent = {*secret_columns(target), *target.quasi_identifiers}
+        absent -= set(absent if target.control is None else target.control.columns)
+        if absent:
+            return f"columns {sorted(absent)} in the control table"
         shared = [len(_shared(target, name)) for name in secret_columns(target)]
         return "" if any(shared) else "people in two releases that have a secret unchanged"
 
@@ -82,8 +86,8 @@ class Intersection(DeclaredAttack, name="releases/intersection", target=TableTar
     def _outcomes(
         self, target: TableTarget, name: str, people: Ints, rng: np.random.Generator
     ) -> Iterator[Outcome]:
-        others, known = None, (name, *target.quasi_identifiers)
-        if target.control is not None and not set(known).difference(target.control.columns):
+        others = None
+        if target.control is not None and target.control.height:
             others = target.control[some_rows(target.control.height, self.n_people, rng)]
         every = find_candidates(target, name, people, others)
         found, control = every[: len(people)], every[len(people) :]

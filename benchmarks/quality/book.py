@@ -33,7 +33,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 from bars import Bar, report, say
 from book.independent_count import count_k, find_candidates, people_under, read_people
 from book.series import Series, diabetes
-from halfmask import protect, protect_to
+from halfmask import Anonymizer, KAnonymity, Ranges, TableTarget, protect, protect_to
+from halfmask.assess.attacks.releases import Intersection
 from halfmask.book import ReleaseBook
 from halfmask.microdata import Policy
 from halfmask.vault import KeyFile, Vault
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
 SHARED = REPOSITORY.parent / "shared" / "data"
 PEOPLE = 1_000_000
-RUNS = 3
+RUNS = 2
 FLOOR = 5
 MOST_WAITING = 0.05
 
@@ -277,13 +278,45 @@ def adult(k: int, draws: int) -> list[Bar]:
     return [at_most(name, distance, apart, f"{np.mean(together):.1%} by both, {why}")]
 
 
+def attacked(k: int) -> list[Bar]:
+    """Return how far the attack without a book is from the same count by classes, on Adult."""
+    known = [name for name in ADULT if name != "relationship"] + ["native-country"]
+    table = pl.read_csv(ADULT_CSV).with_row_index("row")
+    order = np.random.default_rng(0).permutation(table.height)
+    months = [table[order[:25_000]], table[order[20_000:45_000]]]
+    protection = Anonymizer(
+        guarantees=[KAnonymity(k=k)], quasi_identifiers=known, recoding=Ranges()
+    )
+    releases = [protection.fit_transform(it.select(*known, "occupation")) for it in months]
+    candidates: dict[int, set[str]] = {}
+    people = [set(it["row"]) for it in months]
+    for month, released in zip(months, releases, strict=True):
+        values = released.group_by(known).agg(pl.col("occupation").unique())
+        rows = dict(zip(values.select(known).iter_rows(), values["occupation"], strict=True))
+        for row, key in zip(month["row"], released.select(known).iter_rows(), strict=True):
+            candidates[row] = candidates.get(row, set(rows[key])) & set(rows[key])
+    counted = np.mean([len(candidates[row]) == 1 for row in people[0] & people[1]])
+    target = TableTarget(
+        released=releases[1],
+        original=months[1],
+        earlier=[(releases[0], months[0])],
+        quasi_identifiers=tuple(known),
+        secrets=("occupation",),
+        person="row",
+    )
+    (found,) = Intersection(candidates=(1,), n_people=5_000).run(target, random_state=0)
+    why = f"{found.success.value:.1%} attacked, {counted:.1%} counted"
+    name = f"Adult, k = {k}: share of people exposed, attack against count"
+    return [at_most(name, float(abs(found.success.value - counted)), 0.001, why)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller tables, fewer months")
     if parser.parse_args().quick:
         bars = [*adult(5, 1), *series(3), *booking(50_000), *check(50_000, 3)]
     else:
-        bars = [bar for k in REFERENCE for bar in adult(k, 3)]
+        bars = [bar for k in REFERENCE for bar in (*adult(k, 3), *attacked(k))]
         bars += [*series(6), *booking(PEOPLE), *check(PEOPLE, 10)]
     report(bars)
 

@@ -188,6 +188,8 @@ def _count_exposed(column: str, after: JointClasses) -> tuple[int, int]:
     """Return how many people have one candidate, and how many only by joining the newest."""
     now, earlier = after.count_candidates(column)
     new = (now == 1) & (earlier != 1)
+    if len(after.releases) == 1:
+        return after.count_people(now == 1), 0
     if column in after.releases[-1].sensitive:
         own = join_classes(after.releases[-1:], len(after.groups))
         new &= own.count_candidates(column)[0] != 1

@@ -141,5 +141,9 @@ def test_a_second_release_without_a_ledger_is_broken(people):
         )
         for now, before in ((later, earlier), (people, people))
     )
-    found = attack(target, unprotected=raw, attacks=[Intersection(candidates=(1,)), Homogeneity()])
+    found = attack(
+        target,
+        unprotected=raw,
+        attacks=[Intersection(candidates=(1,), n_people=6000), Homogeneity()],
+    )
     assert [finding.verdict for finding in found.findings] == ["broken", "resisted"]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intersection(DeclaredAttack, name="releases/intersection", target=TableTarget):
-    """Find a person's class in each release, and intersect the secrets of these classes.
+    """Find a person in each release, and intersect the secrets of these classes.
 
     Parameters
     ----------
@@ -130,7 +130,9 @@ def _count(right: Bools) -> SuccessCount:
 
 
 def count_candidates(target: TableTarget, secret: str) -> pl.DataFrame:
-    """Return how many values of a secret each person may have; the result is as secret as rows.
+    """Return how many values of a secret each person may have.
+
+    The result is as secret as the rows of people.
 
     Parameters
     ----------

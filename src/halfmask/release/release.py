@@ -266,7 +266,7 @@ class Release(Generic[Facts]):
                 "verified on disk" if self.verification.holds else "counted before it was committed"
             )
             state = f"Written, and {how}."
-        return html_table(title.capitalize(), heads, rows, (*notes, state))
+        return html_table(title.capitalize(), heads, rows, (*notes, *self.checked, state))
 
     @property
     def data(self) -> Any:  # noqa: ANN401 # the library that the table came in

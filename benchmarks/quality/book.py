@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 SHARED = REPOSITORY.parent / "shared" / "data"
 PEOPLE = 1_000_000
-RUNS = 3
+RUNS = 2
 FLOOR = 5
 MOST_WAITING = 0.05
 

@@ -17,10 +17,19 @@ from halfmask._errors import (
     ParameterError,
     SchemaError,
 )
-from halfmask.anonymize import FullDomain, Guided, Level, Mdav, Mondrian, Protection, Ranges
+from halfmask.anonymize import (
+    FullDomain,
+    Guided,
+    Level,
+    Mdav,
+    Mondrian,
+    Population,
+    Protection,
+    Ranges,
+)
 from halfmask.anonymize.reusing import open_plan, seal_plan
 from halfmask.data import Column, Hierarchy, Schema
-from halfmask.guarantees import AverageRisk, DistinctLDiversity, KAnonymity, LKCPrivacy
+from halfmask.guarantees import AverageRisk, DistinctLDiversity, KAnonymity, KMap, LKCPrivacy
 
 CITIES = [f"{'ns'[i % 2]}{i}" for i in range(12)]
 TREE = Hierarchy.from_rows([(city, city[0], "*") for city in CITIES], column="city")
@@ -40,7 +49,7 @@ def people(n, seed=0, *, gaps=0.05, ages=(17, 90)):
     rng = np.random.default_rng(seed)
     frame = pl.DataFrame(
         {
-            "age": rng.integers(*ages, n),
+            "age": rng.integers(ages[0], ages[1], n),
             "city": rng.choice(CITIES, n),
             "ill": rng.choice(["flu", "cold", "none"], n),
         }
@@ -272,6 +281,17 @@ def test_no_cells_are_merged_for_a_guarantee_of_the_whole_table():
 
     with pytest.raises(GuaranteeNotMetError, match="No cell keeps"):
         wanted.plan_apart(fitted.without(np.arange(8) % 4 == 0))
+
+
+def test_people_are_counted_again_in_the_ranges_of_the_rows_that_are_left():
+    said = Schema((Column(name="age", role="quasi_identifier", kind="numeric"),))
+    everybody = pl.DataFrame({"age": [10, 10, 10, 11, 12, 13, *[40] * 6, 41, 42, 43]})
+    wanted = protection(k=2, said=said, more=(KMap(k=6),), population=Population(people=everybody))
+    _, fitted, _ = made(wanted, pl.DataFrame({"age": [10, 11, 12, 13, 40, 41, 42, 43]}))
+
+    plan, _, _ = wanted.plan_apart(fitted.without(np.arange(8) == 0))
+
+    assert plan.written[0].to_list() == ["[40, 43]"]
 
 
 def test_no_row_is_left_out_to_make_a_reused_class_narrower():

@@ -15,44 +15,51 @@ class Group(NamedTuple):
     greatest: Fraction
 
 
-def vector_of(person: int, releases: list[Rows]) -> tuple[frozenset[int], ...]:
-    return tuple(frozenset(c for p, c, _ in rows if p == person) for rows in releases)
+def classes_in(rows: Rows) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {}
+    for person, own, _ in rows:
+        found.setdefault(person, set()).add(own)
+    return found
 
 
 def groups_of(releases: list[Rows]) -> list[Group]:
-    people = {p for rows in releases for p, _, _ in rows}
+    classes = [classes_in(rows) for rows in releases]
     found: dict[tuple[frozenset[int], ...], set[int]] = {}
-    for person in people:
-        found.setdefault(vector_of(person, releases), set()).add(person)
-    return [
-        Group(
-            frozenset(group),
-            min(len(values_of(group, rows)) for rows in releases if values_of(group, rows)),
-            max(distance_of(group, rows) for rows in releases if values_of(group, rows)),
-        )
-        for group in found.values()
-    ]
+    for person in set().union(*classes):
+        vector = tuple(frozenset(own.get(person, ())) for own in classes)
+        found.setdefault(vector, set()).add(person)
+    return [measured(group, releases) for group in found.values()]
+
+
+def measured(group: set[int], releases: list[Rows]) -> Group:
+    spreads = [(values_of(group, rows), rows) for rows in releases]
+    return Group(
+        frozenset(group),
+        min(len(mine) for mine, _ in spreads if mine),
+        max(distance(mine, rows) for mine, rows in spreads if mine),
+    )
 
 
 def values_of(group: set[int], rows: Rows) -> Counter[int]:
     return Counter(v for p, _, v in rows if p in group)
 
 
-def distance_of(group: set[int], rows: Rows) -> Fraction:
-    mine, every = values_of(group, rows), Counter(v for _, _, v in rows)
-    return Fraction(1, 2) * sum(
-        abs(Fraction(mine[v], mine.total()) - Fraction(every[v], every.total())) for v in every
-    )
+def distance(mine: Counter[int], rows: Rows) -> Fraction:
+    every, n_mine = Counter(v for _, _, v in rows), mine.total()
+    total = sum(abs(mine[v] * len(rows) - every[v] * n_mine) for v in every)
+    return Fraction(total, 2 * n_mine * len(rows))
 
 
-def candidates_of(person: int, releases: list[Rows]) -> set[int]:
-    sets = [
-        {v for _, c, v in rows if c == mine}
-        for rows in releases
-        for p, mine, _ in rows
-        if p == person
-    ]
-    return set.intersection(*sets) if sets else set()
+def candidates_in(releases: list[Rows]) -> dict[int, set[int]]:
+    """Return the values that all classes of a person have."""
+    found: dict[int, set[int]] = {}
+    for rows in releases:
+        values: dict[int, set[int]] = {}
+        for _, own, value in rows:
+            values.setdefault(own, set()).add(value)
+        for person, own, _ in rows:
+            found[person] = found.get(person, values[own]) & values[own]
+    return found
 
 
 def is_allowed(before: list[Rows], new: Rows, *, k: int, l: int = 1, t: float = 1.0) -> bool:

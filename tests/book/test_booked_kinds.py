@@ -8,8 +8,9 @@ from contextlib import closing
 import polars as pl
 import pytest
 
-from halfmask import GuaranteeNotMetError, ParameterError, PolicyError, protect
+from halfmask import GuaranteeNotMetError, ParameterError, PolicyError, VaultError, protect
 from halfmask.book import BookSection
+from halfmask.book._release_book import Pen
 from halfmask.claims import read_manifest
 from halfmask.crosstabs import TablesPolicy
 from halfmask.databases import DatabasePolicy
@@ -87,12 +88,35 @@ def test_tables_and_databases_are_booked(book, vault, tmp_path):
     made = protect(f"sqlite:///{tmp_path}/a.db", wanted, vault=vault)
     made.write(f"sqlite:///{tmp_path}/b.db", report=tmp_path / "report")
     tables = TablesPolicy.from_toml(TABLES + SECTION)
-    protect(PEOPLE, tables, vault=vault).write(tmp_path / "tables")
+    counted = PEOPLE.with_columns(ill=pl.col("ill").replace("a", "ill"))  # as the column is called
+    protect(counted, tables, vault=vault).write(tmp_path / "tables")
+    again = protect(counted, tables, vault=vault).write(tmp_path / "again")
 
-    assert [each.kind for each in book.releases()] == ["database", "tables"]
-    assert [each.state for each in book.releases()] == ["left", "left"]
+    assert [each.kind for each in book.releases()] == ["database", "tables", "tables"]
+    assert [each.state for each in book.releases()] == ["left"] * 3
+    assert "audited together with those of 1 earlier release" in again.checked[-1]
     assert "Checked against earlier" in (tmp_path / "report" / "report.html").read_text()
     assert "joined-releases" not in "".join(read_manifest(tmp_path / "tables").weaknesses)
+
+
+def test_a_database_that_cannot_be_booked_is_not_copied(book, vault, tmp_path, monkeypatch):
+    """Its rows become visible after it is booked: a copy that the book lacks can't be."""
+
+    def refuse(*_, **__):
+        raise VaultError("The book can't be written.")
+
+    monkeypatch.setattr(Pen, "pending", refuse)
+    with closing(sqlite3.connect(tmp_path / "a.db")) as base, base:
+        base.execute("create table people (id text)")
+    made = protect(
+        f"sqlite:///{tmp_path}/a.db", DatabasePolicy.from_toml(DATABASE + SECTION), vault=vault
+    )
+
+    with pytest.raises(VaultError):
+        made.write(f"sqlite:///{tmp_path}/b.db", report=tmp_path / "report")
+
+    assert {each.name for each in tmp_path.iterdir()} == {"a.db", "vault", "key"}
+    assert book.releases() == ()
 
 
 def test_a_booking_may_be_given_instead_of_a_vault(book, tmp_path):

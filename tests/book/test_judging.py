@@ -28,7 +28,7 @@ def judged(
 
 def test_the_first_release_holds() -> None:
     verdict = judged([], FIRST)
-    assert (verdict.status, verdict.k, verdict.l, verdict.t) == ("holds", 5, {"s": 5}, {"s": 0.0})
+    assert (verdict.status, verdict.k, verdict.exposed) == ("holds", 5, {"s": 0})
     assert verdict.sentences == ("k = 5.", "l of 's' = 5.")
     assert verdict.weaknesses == verdict.remedies == ()
 
@@ -41,7 +41,7 @@ def test_the_same_classes_hold() -> None:
 
 def test_other_classes_weaken() -> None:
     verdict = judged([FIRST], SECOND)
-    assert (verdict.status, verdict.k, verdict.l) == ("weakens", 2, {"s": 2})
+    assert (verdict.status, verdict.k) == ("weakens", 2)
     assert (
         verdict.weaknesses
         == (
@@ -103,6 +103,7 @@ def test_who_is_exposed_only_by_both_releases_is_told() -> None:
     (words,) = verdict.weaknesses
     assert words.endswith("one value of 's' is left for 1 person whose value stays the same.")
     # Who was exposed before, or is by one release alone, isn't exposed by joining them.
+    assert judged([first, second], second, Floor(k=1)).status == "holds"
     third = [(0, 0, 1), (4, 1, 5)]
     verdict = judged([first, second], third, Floor(k=1))
     assert verdict.exposed == {"s": 2}
@@ -118,16 +119,16 @@ def test_columns_may_differ() -> None:
     )
     before = joined(FIRST)
     verdict = judge_release(before, before.joined_with(other), Floor())
-    assert (verdict.status, verdict.l) == ("holds", {"s": 5, "u": 1})
-    assert verdict.exposed == {"s": 0, "u": 10}
+    assert (verdict.status, verdict.exposed) == ("holds", {"s": 0, "u": 10})
+    assert [words[-13:] for words in verdict.sentences[1:]] == ["l of 's' = 5.", "l of 'u' = 1."]
 
 
 def test_epsilon_adds_up_to_its_limit() -> None:
-    empty, floor = join_classes([], 0), Floor(epsilon=1.0)
-    verdict = judge_release(empty, empty, floor, spent=0.7 + 0.1, epsilon=0.2)
-    assert (verdict.status, verdict.sentences) == ("holds", ("Epsilon adds up to 1.",))
-    verdict = judge_release(empty, empty, floor, spent=0.9, epsilon=0.2)
-    assert verdict.sentences == ("Epsilon adds up to 1.1; it must be at most 1.",)
+    empty, floor = join_classes([], 0), Floor(epsilon=0.3)
+    verdict = judge_release(empty, empty, floor, spent=0.1, epsilon=0.2)  # a bit more than 0.3
+    assert (verdict.status, verdict.sentences) == ("holds", ("Epsilon adds up to 0.3.",))
+    verdict = judge_release(empty, empty, floor, spent=0.2, epsilon=0.2)
+    assert verdict.sentences == ("Epsilon adds up to 0.4; it must be at most 0.3.",)
     assert verdict.status == "refused"
     assert "smaller epsilon" in verdict.remedies[0]
     # What spends nothing isn't refused for what others spent.

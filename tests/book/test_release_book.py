@@ -489,13 +489,13 @@ def test_processes_that_book_at_the_same_time_take_turns(book, tmp_path):
     tests = __file__.rpartition("/book/")[0]
     started = [
         subprocess.Popen([sys.executable, "-c", CLIENT, str(tmp_path), name, tests])
-        for name in ("a", "b", "c")
+        for name in ("a", "b")
     ]
-    assert [each.wait(100) for each in started] == [0, 0, 0]
+    assert [each.wait(100) for each in started] == [0, 0]
     found = book.releases()
-    assert [each.number for each in found] == list(range(1, 16))
-    assert states(book) == ["left"] * 15
-    for name in ("a", "b", "c"):
+    assert [each.number for each in found] == list(range(1, 11))
+    assert states(book) == ["left"] * 10
+    for name in ("a", "b"):
         assert [each.out[-3:] for each in found if each.receiver == name] == [
             f"{name}-{number}" for number in range(5)
         ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -70,6 +72,24 @@ def test_people_are_drawn_from_a_class_that_has_enough() -> None:
     assert len(drawn) > 10
 
 
+def test_as_few_are_drawn_as_are_enough() -> None:
+    # Seven of ten people come back, and two of them wait with the three who don't.
+    first = [(p, 0, p) for p in range(10)]
+    assert len(leaving([first], first[:7], k=5)) == 5
+    # A class of two waits with two who stay away: one more is enough then.
+    first, second = [(p, 0, p) for p in range(12)], [(p, int(p > 7), p) for p in range(10)]
+    kept = leaving([first], second, k=5)
+    assert len(kept) == 7
+    assert {own for _, own, _ in kept} == {0}
+
+
+def test_nobody_is_drawn_from_classes_that_have_too_few_to_spare() -> None:
+    # Two classes of six can spare one each, and three would be needed: one of the classes waits.
+    first, second = [(p, 0, p) for p in range(14)], [(p, p // 6, p) for p in range(12)]
+    for i in range(5):
+        assert len(leaving([first], second, k=5, key=bytes([i]) * 32)) == 6
+
+
 def test_the_smallest_class_waits_where_none_has_enough() -> None:
     first = [(p, 0, p) for p in range(12)]
     second = [(p, int(p >= 5), p) for p in range(11)]  # classes of five and six, one stays behind
@@ -103,11 +123,19 @@ def test_all_rows_of_a_person_wait() -> None:
     assert leaving([first], second, k=4) == []
 
 
+def matching(rows: CodedRelease) -> CodedRelease:
+    return replace(rows, matched=True)
+
+
 def test_matched_units_count_their_rows() -> None:
-    rows = coded([(0, 0, 0)] * 5 + [(1, 1, 0)] * 2)
-    matched = CodedRelease(number=1, persons=rows.persons, classes=rows.classes, matched=True)
+    matched = matching(coded([(0, 0, 0)] * 5 + [(1, 1, 0)] * 2))
     waits = find_waiting(join_classes([], 2), matched, Floor(k=5), key=KEY)
     assert waits.tolist() == [False] * 5 + [True] * 2
+    # Six units of two people each: one stays away, and one more makes three.
+    first = matching(coded([(p, 0, 0) for p in range(6)] * 2))
+    second = matching(coded([(p, 0, 0) for p in range(5)] * 2))
+    waits = find_waiting(join_classes([first], 6), second, Floor(k=3), key=KEY)
+    assert len(set(second.persons[waits].tolist())) == 1
 
 
 def test_a_share_that_may_not_wait_is_named() -> None:

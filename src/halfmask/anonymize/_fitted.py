@@ -107,12 +107,7 @@ def fit_cells(  # noqa: PLR0913 # each says one thing, by its name
 
     def code(name: str) -> tuple[Coding, NDArray[np.integer]]:
         coding, coded = _coded(rows[name], summary, schema[name], (grids or {}).get(name))
-        order = None if reused is None else reused.order_of(coding)
-        by_target = target is not None and not coding.ordered and coding.hierarchy is None
-        if target is not None and by_target and reused is None:
-            order = _by_target(coding, coded, target)
-        if order is not None:
-            coding, coded = _in_order(coding, coded, order)
+        coding, coded = _arranged(coding, coded, target, reused)
         return coding, coded.astype(np.min_scalar_type(max(0, coding.n_codes - 1)))
 
     codings, codes = zip(*map_in_order(schema.quasi_identifiers, code), strict=True)
@@ -211,23 +206,26 @@ def _coded(
     return coding, coded
 
 
-def _by_target(
-    coding: Coding, codes: NDArray[np.int64], target: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Return categories by their rows' mean target, so that a cut parts what the target parts.
+def _arranged(
+    coding: Coding,
+    codes: NDArray[np.int64],
+    target: NDArray[np.float64] | None,
+    reused: SealedPlan | None,
+) -> tuple[Coding, NDArray[np.int64]]:
+    """Order categories as they were, or by their rows' mean target: a cut parts what it parts.
 
     For a single target in squared deviations the best of all subsets is then among the cuts of this
     order: Fisher, "On grouping for maximum homogeneity" (1958).
     """
-    counts = np.bincount(codes, minlength=coding.n_codes)
-    means = np.bincount(codes, weights=target, minlength=coding.n_codes) / np.maximum(counts, 1)
-    return np.argsort(means[: coding.n_values], kind="stable")
-
-
-def _in_order(
-    coding: Coding, codes: NDArray[np.int64], order: NDArray[np.int64]
-) -> tuple[Coding, NDArray[np.int64]]:
-    """Return the coding with its values in an order, and the codes of the rows by it."""
+    order = None
+    if reused is not None:
+        order = reused.order_of(coding)
+    elif target is not None and not coding.ordered and coding.hierarchy is None:
+        counts = np.bincount(codes, minlength=coding.n_codes)
+        sums = np.bincount(codes, weights=target, minlength=coding.n_codes)
+        order = np.argsort((sums / np.maximum(counts, 1))[: coding.n_values], kind="stable")
+    if order is None:
+        return coding, codes
     rank = np.arange(coding.n_codes)
     rank[order] = np.arange(coding.n_values)
     return replace(coding, values=coding.values.gather(order)), rank[codes]

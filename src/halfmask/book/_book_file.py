@@ -31,7 +31,7 @@ _NONE: Final[Mapping[Part, bytes]] = MappingProxyType({})
 _PAUSE: Final = 0.02  # seconds
 _PART: Final = "SELECT CAST(ifnull(sealed, '') AS BLOB) FROM parts WHERE number = ? AND name = ?"
 _INSERT: Final = "INSERT INTO entries VALUES (?, ?, ?)"
-_HINT: Final = "Take the copy of the vault's folder that was made last."
+HINT: Final = "Take the copy of the vault's folder that was made last."
 _SCHEMA: Final = (
     "CREATE TABLE entries (position INTEGER PRIMARY KEY, entry TEXT NOT NULL, mac TEXT NOT NULL)",
     "CREATE TABLE parts (number INTEGER, name TEXT, sealed BLOB, PRIMARY KEY (number, name))",
@@ -58,7 +58,7 @@ class BookFile:
             if self._newest():
                 raise VaultError(
                     "The vault has a book of that data set already.",
-                    hint=f"Open it. Is its file gone? {_HINT}",
+                    hint=f"Open it. Is its file gone? {HINT}",
                 )
             secret = _do_patiently(self.vault.secret, self._name())
             mac = _mac_of(secret.key("entries"), "{}", "")
@@ -80,9 +80,9 @@ class BookFile:
             if mac != before and place == 1:
                 raise _other_key()
             if mac != before or position != place:
-                raise IntegrityError("An entry of the book was altered or deleted.", hint=_HINT)
+                raise IntegrityError("An entry of the book was altered or deleted.", hint=HINT)
         if newest and newest not in (mac for _, _, mac in rows):
-            raise IntegrityError("The newest entries of the book are missing.", hint=_HINT)
+            raise IntegrityError("The newest entries of the book are missing.", hint=HINT)
         return [json.loads(entry) for _, entry, _ in rows]
 
     @contextmanager
@@ -122,11 +122,11 @@ class BookFile:
         for name in set(map(self._name, numbers)) & set(self.vault.names()):
             _do_patiently(self.vault.destroy, name)
 
-    def part(self, number: int, name: str) -> bytes:
-        """Return a part of a release."""
+    def part(self, number: int, name: str) -> bytes | None:
+        """Return a part of a release, or ``None`` if the file has none."""
         found = self._database.rows(_PART, (number, name))
         if not found:
-            raise IntegrityError("The book lacks a part of a release.", hint=_HINT)
+            return None
         key = self.vault.secret(self._name(number), create=False).key("parts")
         return open_sealed(found[0][0], key=key, context=name.encode())
 

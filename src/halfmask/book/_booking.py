@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from halfmask.release import Release
     from halfmask.release.booking import LeavingRows
 
-#: A ReleaseBook, whose module imports this one.
-_ReleaseBook: TypeAlias = Any
+_ReleaseBook: TypeAlias = Any  # its module imports this one
 _RECEIVERS: Final = ("this receiver", "all receivers")
 _FOUND: Final = {
     "holds": "what was compared is no weaker by this one",
@@ -73,8 +72,7 @@ class SectionBooking:
         if plan is None and wanted is not None:
             raise ParameterError(
                 "The book has no such release whose classes could be reused.",
-                hint="Leave out [[reuse|--reuse]] for the first release. Only classes by mondrian, "
-                "guided and full-domain are reused.",
+                hint="For the first release, leave out [[reuse|--reuse]].",
             )
         return plan
 
@@ -111,8 +109,7 @@ class SectionBooking:
         is_plain = rows is None or bool((rows.classes < 0).all())
         if is_plain and (self.section.reuse or self.section.leave_out):
             raise ParameterError(
-                f"A release of the kind {kind.name!r} has no classes to reuse, and no rows that "
-                "could wait.",
+                f"A release of the kind {kind.name!r} has no classes to reuse or to wait for.",
                 hint="Leave out [[reuse and leave_out|--reuse and --leave-out]].",
             )
         with self._book.writing() as pen:
@@ -151,9 +148,10 @@ class SectionBooking:
         drawn = compared.second_draws(scope)
         status = "weakens" if drawn and verdict.status == "holds" else verdict.status
         which = _RECEIVERS[self.section.join == "all"]
-        lead = f"The book has no earlier release of {which}: nothing was compared."
-        if scope:
-            lead = f"Checked against {_spell(len(scope))} of {which}: {_FOUND[status]}."
+        seen = [each for each in scope if left.rows is None or each.number in compared.coded]
+        lead = f"The book has no earlier release of {which} to compare it with."
+        if seen:
+            lead = f"Checked against {_spell(len(seen))} of {which}: {_FOUND[status]}."
         sentences = [lead, *verdict.sentences, *drawn]
         weaknesses = [*verdict.weaknesses, *drawn]
         if other != scope and other:
@@ -220,14 +218,14 @@ class _Compared:
         new: BookedRows | None,
     ) -> _Compared:
         """Read what must be compared, and code it."""
-        forgotten = sum(each.forgotten for each in earlier)
         unseen = []
-        if forgotten:
+        if forgotten := sum(each.forgotten for each in earlier):
             unseen.append(f"It wasn't compared with {_spell(forgotten)}, which the book forgot.")
         if rows is None or new is None:
             return cls(coded={}, drawn={}, n_persons=0, unseen=unseen)
         known = [each for each in earlier if "people" in each.kept and not each.forgotten]
-        alike = [each for each in known if _same_key(each, rows)]
+        named = set(rows.whose.columns) if rows.matched else None
+        alike = [each for each in known if (set(each.whose) if each.matched else None) == named]
         if len(alike) < len(known):
             unseen.append(
                 f"{_spell(len(known) - len(alike)).capitalize()} can't be compared: people are "
@@ -238,13 +236,12 @@ class _Compared:
                 "No column names the person, so people were matched by columns. This is weaker: "
                 "who has other values in another release isn't found there."
             )
-        has_classes = bool((new.classes >= 0).any())
-        if not has_classes:
+        if is_plain := bool((new.classes < 0).all()):
             unseen.append("It has no classes to compare; second draws of masks were looked for.")
         read = {
             each.number: book.people_of(each.number)
             for each in alike
-            if has_classes or each.drawn.keys() & rows.drawn.keys()
+            if not is_plain or each.drawn.keys() & rows.drawn.keys()
         }
         there = {number: each for number, each in read.items() if each is not None}
         coded, n_persons = _code(there | {0: new}, matched=rows.matched)
@@ -262,9 +259,8 @@ class _Compared:
         before = self.joined(earlier)
         after = before.joined_with(self.coded[0]) if self.coded else before
         booked = [(each.kind, each.claims) for each in earlier]
-        spent = sum_epsilon(booked)
-        added = sum_epsilon([*booked, own]) - spent
-        return judge_release(before, after, floor, spent=spent, epsilon=added)
+        spent, total = sum_epsilon(booked), sum_epsilon([*booked, own])
+        return judge_release(before, after, floor, spent=spent, epsilon=total - spent)
 
     def second_draws(self, earlier: Sequence[BookedRelease]) -> list[str]:
         """Return who gets another draw of a column that was randomised before, in words."""
@@ -277,18 +273,12 @@ class _Compared:
                     known[is_same, self.coded[each.number].persons] = True
             people = int((known[0] & ~known[1])[np.unique(self.coded[0].persons)].sum())
             if people:
+                who = "person gets" if people == 1 else "people get"
                 found.append(
-                    f"{people:,} {'person gets' if people == 1 else 'people get'} another draw of "
-                    f"{column!r}, which a mask randomised before: averages are nearer to the value."
+                    f"{people:,} {who} another draw of {column!r}: the mask protects less where "
+                    "several draws are joined."
                 )
         return found
-
-
-def _same_key(booked: BookedRelease, rows: LeavingRows) -> bool:
-    """Return whether persons of both are named alike, so that they can be compared."""
-    if booked.matched or rows.matched:
-        return booked.matched == rows.matched and set(booked.whose) == set(rows.whose.columns)
-    return True
 
 
 def _code(
@@ -304,19 +294,12 @@ def _code(
         column: pl.Series(np.concatenate(digests)).unique().sort().to_numpy()
         for column, digests in values.items()
     }
-    coded = {
-        number: CodedRelease(
-            number=number,
-            persons=persons,
-            classes=each.classes,
-            sensitive={
-                column: np.searchsorted(distinct[column], digests)
-                for column, digests in each.sensitive.items()
-            },
-            matched=matched,
+    coded = {}
+    for (number, each), persons in zip(tables.items(), numbers, strict=True):
+        codes = {name: np.searchsorted(distinct[name], it) for name, it in each.sensitive.items()}
+        coded[number] = CodedRelease(
+            number=number, persons=persons, classes=each.classes, sensitive=codes, matched=matched
         )
-        for (number, each), persons in zip(tables.items(), numbers, strict=True)
-    }
     return coded, n_persons
 
 

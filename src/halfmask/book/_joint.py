@@ -14,6 +14,7 @@ from halfmask._errors import ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_ROOM = 1 << 20  # more numbers of classes than rows and these would only waste memory
 UNBOUNDED = np.iinfo(np.int64).max  # of groups that are in no release with a column
 
 
@@ -46,6 +47,8 @@ class CodedRelease:
     def __post_init__(self) -> None:
         if self.has_classes and (self.classes < 0).any():
             raise ParameterError("Either all rows of a release have a class, or none.")
+        if self.classes.max(initial=0) > len(self.classes) + _ROOM:
+            object.__setattr__(self, "classes", _label(self.classes)[0])
 
     @property
     def has_classes(self) -> bool:
@@ -95,11 +98,9 @@ class JointClasses:
         groups = self.groups.copy()
         n_groups, n_classes = self.n_groups, int(release.classes.max()) + 1
         for persons, classes in release.rounds():
-            found, places = np.unique(
-                (groups[persons] + 1) * n_classes + classes, return_inverse=True
-            )
-            groups[persons] = places + n_groups
-            n_groups += len(found)
+            labels, n_found = _label((groups[persons] + 1) * n_classes + classes)
+            groups[persons] = labels + n_groups
+            n_groups += n_found
         weights = self.weights
         if release.matched:
             rows = np.bincount(release.persons, minlength=len(groups))
@@ -146,7 +147,8 @@ class JointClasses:
         for column in self.columns:
             now = earlier = Spread(np.full(self.n_groups, UNBOUNDED), np.zeros(self.n_groups))
             for release in self.releases:
-                earlier = Spread(now.least.copy(), now.distance.copy())
+                if release is self.releases[-1]:
+                    earlier = Spread(now.least.copy(), now.distance.copy())
                 if column in release.sensitive:
                     there, (least, distance) = self._spread(release, release.sensitive[column])
                     now.least[there] = np.minimum(now.least[there], least)
@@ -174,28 +176,30 @@ class JointClasses:
         The values that all of a person's classes have; in all releases and without the newest. 0
         where they have none in common, and for who is in no release with the column.
         """
-        from halfmask.kernels.attacks.candidates import count_common  # noqa: PLC0415 # numba: late
+        from halfmask.kernels.attacks.candidates import keep_common  # noqa: PLC0415 # numba: late
 
-        releases = [release for release in self.releases if column in release.sensitive]
-        sizes = [int(release.classes.max()) + 1 for release in releases]
-        n_values = 1 + max(int(release.sensitive[column].max()) for release in releases)
-        of_groups, of_classes, first = [], [], 0
-        for release, size in zip(releases, sizes, strict=True):
-            classes = release.classes + first  # those of releases follow each other
-            of_groups.append(_counted(self.groups[release.persons] * sum(sizes) + classes)[0])
-            of_classes.append(_counted(classes * n_values + release.sensitive[column])[0])
-            first += size
-        newest = first - sizes[-1] if releases[-1] is self.releases[-1] else first
-        counts = count_common(
-            np.sort(np.concatenate(of_groups)),
-            np.concatenate(of_classes),
-            self.n_groups,
-            first,
-            n_values,
-            newest,
-        )
-        now, earlier = np.append(counts, np.zeros((2, 1), dtype=np.int64), axis=1)[:, self.groups]
-        return now, earlier
+        starts, lengths = np.zeros(self.n_groups, dtype=np.int64), np.full(self.n_groups, -1)
+        left, earlier = np.empty(0, dtype=np.int64), lengths
+        codes = [one.sensitive[column] for one in self.releases if column in one.sensitive]
+        n_values = 1 + max(int(each.max()) for each in codes)
+        for release in self.releases:
+            if release is self.releases[-1]:
+                earlier = lengths.copy()
+            if column not in release.sensitive:
+                continue
+            pairs = _counted(release.classes * n_values + release.sensitive[column])[0]
+            sizes = np.bincount(pairs // n_values)
+            for persons, classes in release.rounds():
+                class_of = np.full(self.n_groups, -1)
+                class_of[self.groups[persons]] = classes
+                new = np.flatnonzero((class_of >= 0) & (lengths < 0))
+                room = sizes[class_of[new]]
+                starts[new] = len(left) + np.cumsum(room) - room
+                if len(new):
+                    left = np.append(left, np.empty(room.sum(), dtype=np.int64))
+                keep_common(class_of, pairs, n_values, starts, lengths, left)
+        now, before = (np.append(np.maximum(one, 0), 0)[self.groups] for one in (lengths, earlier))
+        return now, before
 
 
 def join_classes(releases: Sequence[CodedRelease], n_persons: int) -> JointClasses:
@@ -222,25 +226,39 @@ def number_people(
 
     Digests are compared whole. An array has two columns of 64-bit numbers, or is of type ``V16``.
     """
+    if not digests:
+        return [], 0
     halves = [np.ascontiguousarray(one).view(np.uint64).reshape(-1, 2) for one in digests]
-    high, low = np.concatenate([*halves, np.empty((0, 2), dtype=np.uint64)]).T.copy()
-    # Sorting beginnings with their places in the last bits is far faster than sorting places.
-    places = np.uint64((1 << max(0, len(high) - 1).bit_length()) - 1)
-    ordered = np.sort((high & ~places) | np.arange(len(high), dtype=np.uint64))
-    order = (ordered & places).astype(np.int64)
-    differs = _changes(high[order]) | _changes(low[order])
-    begins = _changes(ordered & ~places)
-    if (differs > begins).any():  # other digests with the same beginning
-        run = np.cumsum(begins)
-        rows = np.flatnonzero(np.isin(run, run[differs > begins]))
-        order[rows] = order[rows][np.lexsort((low[order[rows]], high[order[rows]]))]
-        differs = _changes(high[order]) | _changes(low[order])
-    people = np.cumsum(differs)
-    numbers = np.empty(len(order), dtype=np.int64)
-    numbers[order] = people - 1
-    n_people = int(people[-1]) if len(people) else 0
+    high, low = (np.concatenate([one[:, i] for one in halves]) for i in (0, 1))
+    numbers, n_people = _label((high >> np.uint64(_place_bits(high) + 1)).view(np.int64))
+    first = np.empty((2, n_people), dtype=np.uint64)
+    first[0, numbers], first[1, numbers] = high, low
+    other = np.flatnonzero((first[0, numbers] != high) | (first[1, numbers] != low))
+    if len(other):  # other digests with the same beginning
+        pairs = np.stack([high[other], low[other]], axis=1)
+        found, places = np.unique(pairs, axis=0, return_inverse=True)
+        numbers[other] = places + n_people
+        n_people += len(found)
     ends = np.cumsum([len(one) for one in halves])
     return [numbers[end - len(one) : end] for one, end in zip(halves, ends, strict=True)], n_people
+
+
+def _place_bits(keys: NDArray[Any]) -> int:
+    return max(1, len(keys) - 1).bit_length()
+
+
+def _label(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Return equal numbers for equal keys, and how many there are."""
+    bits = _place_bits(keys)
+    if int(keys.max(initial=0)) >> (63 - bits):
+        found, labels = np.unique(keys, return_inverse=True)
+        return labels, len(found)
+    # Sorting keys whose last bits are their places is far faster than sorting places.
+    ordered = np.sort((keys << bits) | np.arange(len(keys)))
+    is_first = _changes(ordered >> bits)
+    labels = np.empty(len(keys), dtype=np.int64)
+    labels[ordered & ((1 << bits) - 1)] = np.cumsum(is_first) - 1
+    return labels, int(is_first.sum())
 
 
 def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:

@@ -39,7 +39,7 @@ class Floor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointVerdict:
-    """What a release does to people who are in earlier ones, in numbers and in words.
+    """What a release does to people who are in earlier ones.
 
     ``exposed`` has how many people have one candidate, by column. ``sentences`` say all that was
     found, ``weaknesses`` what isn't protected, ``remedies`` what to do about a refusal.
@@ -47,10 +47,7 @@ class JointVerdict:
 
     status: Status
     k: int | None
-    l: Mapping[str, int]
-    t: Mapping[str, float]
     exposed: Mapping[str, int]
-    epsilon: float
     sentences: tuple[str, ...]
     weaknesses: tuple[str, ...]
     remedies: tuple[str, ...]
@@ -154,14 +151,10 @@ def judge_release(
     elif total > 0:
         found.append(("holds", f"Epsilon adds up to {total:.6g}."))
     found.sort(key=lambda one: _STATUSES.index(one[0]))
-    spreads = {column: after.spreads[column][0] for column in exposed}
     return JointVerdict(
         status=found[0][0] if found else "holds",
         k=after.effective_k,
-        l={column: int(spread.least.min()) for column, spread in spreads.items()},
-        t={column: float(spread.distance.max()) for column, spread in spreads.items()},
         exposed=exposed,
-        epsilon=total,
         sentences=tuple(words for _, words in found),
         weaknesses=tuple(words for status, words in found if status != "holds"),
         remedies=remedies,
@@ -195,6 +188,8 @@ def _count_exposed(column: str, after: JointClasses) -> tuple[int, int]:
     """Return how many people have one candidate, and how many only by joining the newest."""
     now, earlier = after.count_candidates(column)
     new = (now == 1) & (earlier != 1)
+    if len(after.releases) == 1:
+        return after.count_people(now == 1), 0
     if column in after.releases[-1].sensitive:
         own = join_classes(after.releases[-1:], len(after.groups))
         new &= own.count_candidates(column)[0] != 1

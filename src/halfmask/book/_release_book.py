@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from halfmask._errors import ParameterError, VaultError
-from halfmask.book._book_file import BookFile, Part
+from halfmask._errors import IntegrityError, ParameterError, VaultError
+from halfmask.book._book_file import HINT, BookFile, Part
 from halfmask.book._booked_release import BookedRelease, add_entry
 from halfmask.book._people import BookedRows, digest_rows
 from halfmask.claims import MANIFEST_NAME
@@ -126,7 +126,7 @@ class ReleaseBook:
         number
             The number of the release; one that was forgotten is an error.
         """
-        raw = self._parts(number, _PEOPLE).get("")
+        raw = self._part(number, _PEOPLE)
         return None if raw is None else BookedRows.from_bytes(raw)
 
     def plan_of(self, number: int) -> bytes | None:
@@ -137,7 +137,7 @@ class ReleaseBook:
         number
             The number of the release; one that was forgotten is an error.
         """
-        return self._parts(number, _PLAN).get("")
+        return self._part(number, _PLAN)
 
     def files_of(self, number: int) -> dict[str, bytes]:
         """Return the files that the book keeps of tables, ``manifest.json`` among them.
@@ -147,7 +147,9 @@ class ReleaseBook:
         number
             The number of the release; one that was forgotten is an error.
         """
-        return self._parts(number, _FILE)
+        kept = [name for name in self._kept(number) if name.startswith(_FILE)]
+        found = {name.removeprefix(_FILE): self._part(number, name) for name in kept}
+        return {name: raw for name, raw in found.items() if raw is not None}
 
     def digest_rows(self, rows: LeavingRows) -> BookedRows:
         """Return rows as digests under the keys of this book.
@@ -225,8 +227,8 @@ class ReleaseBook:
             add_entry(known, entry)
         return known
 
-    def _parts(self, number: int, prefix: str) -> dict[str, bytes]:
-        """Return parts of a release whose names have a prefix, by the rest of their names."""
+    def _kept(self, number: int) -> tuple[str, ...]:
+        """Return the names of what the book must have of a release."""
         found = self._known().get(number)
         if found is None:
             raise _unknown()
@@ -235,8 +237,14 @@ class ReleaseBook:
                 f"Release {number} was forgotten: the key of what the book had of it is gone.",
                 hint="Name a release that wasn't forgotten.",
             )
-        names = [name for name in found.kept if name.startswith(prefix) and found.state != "void"]
-        return {name.removeprefix(prefix): self._file.part(number, name) for name in names}
+        return () if found.state == "void" else found.kept
+
+    def _part(self, number: int, name: str) -> bytes | None:
+        # What is there is authentic: its key is of this release. Entries say whether it's missing.
+        raw = self._file.part(number, name)
+        if raw is None and name in self._kept(number):
+            raise IntegrityError("The book lacks a part of a release.", hint=HINT)
+        return raw
 
 
 @dataclass(slots=True, kw_only=True, repr=False)

@@ -43,7 +43,7 @@ def find_waiting(
             if not weak.any():
                 break
             leaves &= ~_choose_more(before, after, weak, leaves, drawn, floor.k or 0)
-    share = 1 - leaves.sum() / n_people if n_people else 0.0
+    share = (n_people - int(leaves.sum())) / max(n_people, 1)
     if leave_out is not None and share > leave_out:
         raise GuaranteeNotMetError(
             f"{share:.2%} of people would have to wait; at most {leave_out:.2%} may.",

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, vstack
 
 from halfmask._errors import PolicyError
-from halfmask.crosstabs._arrays import along, covers_of
+from halfmask.crosstabs._arrays import along, covers_of, largest_sets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,11 +44,6 @@ def agreeing_counts(
     whole = _whole(dict(zip(largest, again, strict=True)), total)
     holders = [next(it for it in largest if each <= it) for each in crossed]
     return [sums_by(whole[it], each) for each, it in zip(crossed, holders, strict=True)]
-
-
-def largest_sets(crossed: Iterable[Axes]) -> list[Axes]:
-    """Return the sets of axes that lie in no other."""
-    return [it for it in dict.fromkeys(crossed) if not any(it < other for other in crossed)]
 
 
 def _shared(sets: Iterable[Axes]) -> list[Axes]:

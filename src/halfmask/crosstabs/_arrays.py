@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,6 +23,12 @@ Bools: TypeAlias = "NDArray[np.bool_]"
 #: Positions of codes in their dimensions.
 Codes: TypeAlias = "NDArray[np.int32]"
 Axes: TypeAlias = frozenset[int]
+
+
+def largest_sets(crossed: Iterable[Axes]) -> list[Axes]:
+    """Return the sets of axes that lie in no other."""
+    sets = dict.fromkeys(crossed)
+    return [it for it in sets if not any(it < other for other in sets)]
 
 
 def covers_of(dimensions: Sequence[Dimension], axes: Axes) -> list[csr_array]:

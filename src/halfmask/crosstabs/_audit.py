@@ -96,8 +96,8 @@ class _Proving:
             if self._witnesses.proof[entry] < 0:
                 self._progress("Audit hidden cells")
                 known = self._merged.group[self._needs.fixed(entry)]
-                cell, amount = int(self._group[entry]), float(self._amount[entry])
-                self._take(program.reach(cell, amount, price=price, fixed=known[known >= 0]))
+                asked = int(self._group[entry]), float(self._amount[entry]), known[known >= 0]
+                self._take(program.reach(*asked, price=price))
 
     def _prove_many(self, program: Deviations, own: Ints) -> None:
         """Ask for the needs of many cells at a time, while that proves enough of them."""

@@ -51,12 +51,20 @@ def tables_claims(
         if n_earlier:
             yield _claim(EARLIER_TABLES, {"releases": n_earlier})
     elif isinstance(protection, TableRounding):
-        yield from _rounding_claims(published, protection)
+        reach = {"conventional": 0.5, "random": 1.0}.get(protection.way, 1.0 + protection.steps)
+        yield _claim(MULTIPLES, {"base": protection.base})
+        yield _claim(DEVIATIONS, {"at_most": protection.base * reach})
+        if protection.way == "controlled":
+            yield additive_claim(published)
     elif isinstance(protection, SmallCounts):
         yield additive_claim(published)
         yield _claim(MINIMUM_COUNT, {"n": protection.base})
     elif isinstance(protection, CellKey):
-        yield _cell_key_claim(protection)
+        from halfmask.crosstabs._cell_key import transition_table  # noqa: PLC0415 # rare
+
+        stated = {"max_deviation": protection.max_deviation, "variance": protection.variance}
+        table = transition_table(protection).tolist()
+        yield _claim(CELL_KEY, stated, evidence={"transitions": table}, basis="accounted")
         yield _claim(DEVIATIONS, {"at_most": protection.max_deviation})
         if protection.least_count > 1:
             yield _claim(MINIMUM_COUNT, {"n": protection.least_count})
@@ -102,24 +110,6 @@ def stated_rule(rule: CellRule) -> dict[str, Json]:
     stated = {name: value for name, value in given if value not in (None, ())}
     lists = {name: list(it) if isinstance(it, tuple) else it for name, it in stated.items()}
     return {"rule": rule.rule, **lists}
-
-
-def _rounding_claims(
-    published: Sequence[PublishedCells], settings: TableRounding
-) -> Iterator[Claim]:
-    yield _claim(MULTIPLES, {"base": settings.base})
-    reach = {"conventional": 0.5, "random": 1.0, "controlled": 1.0 + settings.steps}[settings.way]
-    yield _claim(DEVIATIONS, {"at_most": settings.base * reach})
-    if settings.way == "controlled":
-        yield additive_claim(published)
-
-
-def _cell_key_claim(settings: CellKey) -> Claim:
-    from halfmask.crosstabs._cell_key import transition_table  # noqa: PLC0415 # rare
-
-    table: list[Json] = [list(row) for row in transition_table(settings).tolist()]
-    parameters = {"max_deviation": settings.max_deviation, "variance": settings.variance}
-    return _claim(CELL_KEY, parameters, evidence={"transitions": table}, basis="accounted")
 
 
 def additive_claim(published: Sequence[PublishedCells], *, within: float = 0.0) -> Claim:

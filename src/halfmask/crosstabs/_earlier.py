@@ -250,7 +250,9 @@ def _cells(path: Path, stated: StatedTable) -> pl.DataFrame:
     texts = dict.fromkeys((*stated.dimensions, STATE), "string")
     is_csv = path.suffix == ".csv"
     # An empty text is a hidden value; a code can be empty nowhere.
-    source = open_table(path, options=ReadOptions(dtypes=texts if is_csv else {}))
+    # A code may be spelled as a dimension's name: what is known of the header isn't guessed.
+    options = ReadOptions(dtypes=texts, header=True) if is_csv else ReadOptions()
+    source = open_table(path, options=options)
     frame = source.read(columns=[*stated.dimensions, VALUE, STATE])
     codes = [
         frame[name].cast(pl.String).alias(str(at)) for at, name in enumerate(stated.dimensions)

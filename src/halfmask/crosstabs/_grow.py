@@ -36,10 +36,9 @@ def grow(
         if witnesses.proof[entry] >= 0:
             continue
         progress("Hide cells", done / len(order))
-        cell, amount = int(needs.cell[entry]), float(needs.amount[entry])
         price = np.where(hidden, _HIDDEN * cost.min(initial=1.0), cost)
-        for program in programs.around(cell, cost, hidden):
-            found = program.reach(cell, amount, price=price, fixed=needs.fixed(entry))
+        for program in programs.around(int(needs.cell[entry]), cost, hidden):
+            found = program.reach(*needs.asked(entry), price=price)
             if found is not None:
                 hidden[found[0]] = True
                 witnesses.add(*found)
@@ -114,11 +113,9 @@ def _proven_again(
     for entry in lost[np.argsort(np.abs(needs.amount[lost]), kind="stable")].tolist():
         if witnesses.proof[entry] >= 0:
             continue
-        cell, amount = int(needs.cell[entry]), float(needs.amount[entry])
-        found = program.reach(cell, amount, price=price, fixed=needs.fixed(entry))
+        found = program.reach(*needs.asked(entry), price=price)
         if found is None:
-            cut = program.cut(cell, amount, needs.fixed(entry))
-            if cut is not None:
+            if (cut := program.cut(*needs.asked(entry))) is not None:
                 conditions.add(cut)
             return False
         witnesses.add(*found)

@@ -70,13 +70,10 @@ def _broken(program: Deviations, needs: Needs, share: Floats, *, whole: bool) ->
     price = np.where(share > TOLERANCE, 1.0, np.inf)
     cuts = []
     for entry in range(len(needs.cell)):
-        cell, amount, fixed = int(needs.cell[entry]), float(needs.amount[entry]), needs.fixed(entry)
-        found = program.reach(
-            cell, amount, price=price, fixed=fixed, share=None if whole else share
-        )
-        if found is not None:
+        asked = needs.asked(entry)
+        if program.reach(*asked, price=price, share=None if whole else share) is not None:
             continue
-        cut = program.cut(cell, amount, fixed)
+        cut = program.cut(*asked)
         if cut is not None and cut @ share < 1.0 - _BROKEN:
             cuts.append(cut)
         elif whole:  # no proof that can be used: at least one more cell must be hidden

@@ -202,7 +202,7 @@ class TablesPolicy(WrittenPolicy):
         return self._folder
 
     def with_counts(self) -> TablesPolicy:
-        """Return the policy with a table of counts for each of means, which would tell them."""
+        """Return the policy with a table of the counts that each table of means discloses."""
         counted = {frozenset(each.dimensions) for each in self.tables if each.value is None}
         added = []
         for each in self.tables:

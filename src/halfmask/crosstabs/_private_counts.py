@@ -11,8 +11,8 @@ import polars as pl
 
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.claims import Claim
-from halfmask.crosstabs._agreeing_counts import agreeing_counts, largest_sets, rounding_steps
-from halfmask.crosstabs._arrays import along, covers_of, inner_places
+from halfmask.crosstabs._agreeing_counts import agreeing_counts, rounding_steps
+from halfmask.crosstabs._arrays import along, covers_of, inner_places, largest_sets
 from halfmask.crosstabs._cells import CellSystem, build_equations
 from halfmask.crosstabs._hierarchies import code_columns
 from halfmask.crosstabs._opening import open_cells
@@ -136,15 +136,10 @@ def private_counts(
 ) -> PrivateCells:
     """Add noise to the finest cells of each table, and make all sums agree.
 
-    ``cells`` counts `rows_that_count`; where it has no cell, nobody is. ``book`` is called with
-    what the noise costs before it is drawn, and may refuse. All later steps see noisy counts alone,
-    so they cost nothing:
-
-    1. Shared totals of tables become their mean, weighted by how exact each is.
-    2. The counts from 0 with this grand total that fit all cells best, each weighted by the inverse
-       of the number of cells that it sums: cells that would be negative raise no total.
-    3. Whole numbers next to these: first what tables share, then the tables, by largest remainders
-       and network flows.
+    ``book`` is called with what the noise costs before it is drawn, and may refuse. All later steps
+    see noisy counts alone, and cost nothing: shared totals become their weighted mean; the counts
+    from 0 with this grand total that fit all cells best follow, each weighted by the inverse of the
+    number of cells that it sums; then whole numbers next to these.
     """
     dimensions = cells.dimensions
     sets = [

@@ -67,7 +67,7 @@ class Deviations:
         self._solver = quiet_solver(both, np.zeros(2 * len(cells)), np.zeros(2 * len(cells)))
 
     def reach(
-        self, cell: int, amount: float, *, price: Floats, fixed: Ints, share: Floats | None = None
+        self, cell: int, amount: float, fixed: Ints, *, price: Floats, share: Floats | None = None
     ) -> tuple[Ints, Floats] | None:
         """Return the cheapest deviation that moves a cell by an amount, or None if none does.
 

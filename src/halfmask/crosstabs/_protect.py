@@ -22,7 +22,7 @@ from halfmask.crosstabs._protections import (
     TableRounding,
 )
 from halfmask.crosstabs._requirements import sensitive_sums, state_requirements
-from halfmask.crosstabs._suppress import suppress
+from halfmask.crosstabs._suppress import lifted, suppress
 from halfmask.data import Source
 
 if TYPE_CHECKING:
@@ -216,10 +216,7 @@ def _with_named(
     named = known.must_hide & ~sensitivity.is_sensitive
     if margin is None or not named.any():  # without one, they were hidden by an earlier release
         return sensitivity
-    size = np.abs(cells.value)
-    positive = size[size > 0]
-    size = np.where(size > 0, size, positive.min() if len(positive) else 1.0)  # 0 can be hidden
-    width = size * margin / 100
+    width = lifted(np.abs(cells.value)) * margin / 100  # 0 can be hidden, too
     width = np.maximum(width, 1.0) if cells.is_count else width
     reasons = (
         (NAMED,) if is_named else each

@@ -149,10 +149,7 @@ def _paths(
 ) -> list[tuple[str, ...]]:
     """Return each row's path of codes; a total of columns of levels has no codes below it."""
     section = policy.dimensions.get(name) or DimensionSection()
-    columns = [
-        leaf_text(each.cast(pl.String) if each.dtype in (pl.Categorical, pl.Enum) else each)
-        for each in frame.select(columns_of(policy, name))
-    ]
+    columns = [leaf_text(each) for each in frame.select(columns_of(policy, name))]
     if len(columns) == 1:
         only = columns[0] if section.missing is None else columns[0].fill_null(section.missing)
         if only.null_count():

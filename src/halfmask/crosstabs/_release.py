@@ -211,11 +211,6 @@ def owner_path(out: str | Path) -> Path:
     return path.with_name(path.name + OWNER)
 
 
-def weaknesses(release: Release[TablesFacts]) -> list[str]:
-    """Name what the tables don't protect from."""
-    return tables_weaknesses(release.policy, is_later=bool(_linked_with(release)))
-
-
 def _linked_with(release: Release[TablesFacts]) -> tuple[str, ...]:
     """Return the hashes of the earlier releases that are one system with these tables."""
     hides = isinstance(release.policy.made_protection(), Suppression)
@@ -294,11 +289,11 @@ KIND = ReleaseKind(
     name=TABLES,
     make=make,
     files=files,
-    weaknesses=weaknesses,
+    weaknesses=lambda it: tables_weaknesses(it.policy, is_later=bool(_linked_with(it))),
     details=details,
     blocks=blocks,
     shown=shown,
-    leaving=lambda _release: Leaving(keeps_files=True),
+    leaving=lambda _: Leaving(keeps_files=True),
     about="a policy of tables of counts and sums",
     refuses={
         "population": "Rules are about those who contribute to the table: leave it out.",

@@ -85,7 +85,7 @@ def summarize_rows(plan: RowPlan, number: int, frame: pl.DataFrame) -> RowSummar
         counted = _counted(frame, columns)
         _count_code_faults(counted, columns, missing, faults)
         coded.append(_coded(frame[columns[-1]], counted.to_series(-2), missing))
-        paths.append(counted.select(map(_texts, counted.get_columns()[:-1])))
+        paths.append(counted.select(map(leaf_text, counted.get_columns()[:-1])))
     if plan.owner is not None:
         faults["missing", plan.owner] += frame[plan.owner].null_count()
     weight = None if plan.weight is None else _numbers(frame[plan.weight], faults, "weight")
@@ -137,12 +137,6 @@ def _coded(series: pl.Series, codes: pl.Series, missing: str | None) -> tuple[Co
         )
     texts = leaf_text(different).alias("").append(pl.Series([missing], dtype=pl.String))
     return numbers.fill_null(len(different)).to_numpy(), texts
-
-
-def _texts(codes: pl.Series) -> pl.Series:
-    if isinstance(codes.dtype, pl.Categorical | pl.Enum):
-        codes = codes.cast(pl.String)
-    return leaf_text(codes)
 
 
 def _numbers(series: pl.Series, faults: Counter[tuple[str, str]], sign: str) -> Floats:

@@ -93,9 +93,13 @@ def costs_of(cells: CellSystem, settings: Suppression) -> Floats:
             "cost is contributors, and the tables don't say how many contribute to each cell.",
             hint="Name the column of counts, or choose the cost value or cells.",
         )
-    positive = cost[cost > 0]
-    cost = np.maximum(cost, positive.min() if len(positive) else 1.0)
-    return cost * settings.total_cost ** _levels(cells)
+    return lifted(cost) * settings.total_cost ** _levels(cells)
+
+
+def lifted(size: Floats) -> Floats:
+    """Return sizes with the least of the others, or 1, for those of 0."""
+    positive = size[size > 0]
+    return np.maximum(size, positive.min() if len(positive) else 1.0)
 
 
 def _search_for(cells: CellSystem, settings: Suppression) -> str:

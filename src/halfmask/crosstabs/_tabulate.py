@@ -16,6 +16,7 @@ import polars as pl
 
 from halfmask._errors import SchemaError
 from halfmask._progress import Progress, silent
+from halfmask.crosstabs._arrays import largest_sets
 from halfmask.crosstabs._cells import CellSystem, Contributors, build_equations, row_keys
 from halfmask.crosstabs._hierarchies import build_dimensions, columns_of
 from halfmask.crosstabs._row_summary import (
@@ -42,7 +43,7 @@ from halfmask.engines import LocalEngine, fold_table
 from halfmask.kernels.tabulation.largest import keep_largest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from halfmask.crosstabs._arrays import Codes, Ints
     from halfmask.crosstabs._dimension import Dimension
@@ -96,25 +97,17 @@ def _planned(
 ) -> RowPlan:
     names = tuple(dict.fromkeys(name for table in policy.tables for name in table.dimensions))
     sections = [policy.dimensions.get(name) for name in names]
-    sets = [tuple(sorted(map(names.index, table.dimensions))) for table in policy.tables]
+    sets = largest_sets(frozenset(map(names.index, it.dimensions)) for it in policy.tables)
     return RowPlan(
         names=names,
         columns=tuple(columns_of(policy, name) for name in names),
         missing=tuple(None if each is None else each.missing for each in sections),
-        sets=_largest_sets(sets),
+        sets=tuple(tuple(sorted(each)) for each in sets),
         measures=tuple(dict.fromkeys(each.value for each in policy.tables if each.value)),
         owner=policy.owner,
         weight=policy.weight,
         record=record,
         record_key=record_key,
-    )
-
-
-def _largest_sets(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """Return the sets that no other one has, each once."""
-    different = list(dict.fromkeys(sets))
-    return tuple(
-        each for each in different if not any(set(each) < set(other) for other in different)
     )
 
 
@@ -165,13 +158,13 @@ def check_size(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Inner:
-    """Inner cells with positions of codes, and parts of owners in the order of owners."""
+    """Inner cells with positions of codes, and what owners have in them."""
 
     block: InnerCells
     chosen: tuple[int, ...]
     codes: Codes
-    owners: tuple[Ints, Ints] | None
-    parts: pl.DataFrame | None
+    #: Where the parts of each owner start, a number for each, and the parts.
+    owners: tuple[Ints, Ints, pl.DataFrame] | None
 
 
 def _numbered(block: InnerCells, plan: RowPlan, at: int, dimensions: Sequence[Dimension]) -> _Inner:
@@ -180,17 +173,12 @@ def _numbered(block: InnerCells, plan: RowPlan, at: int, dimensions: Sequence[Di
     for column, dimension in enumerate(chosen):
         texts = block.codes[str(column)].cast(pl.String)
         codes[:, column] = texts.cast(pl.Enum(dimensions[dimension].codes)).to_physical().to_numpy()
-    if not block.parts:
-        return _Inner(block=block, chosen=chosen, codes=codes, owners=None, parts=None)
-    parts = pl.concat(block.parts)
-    order, starts, numbers = _group_owners(parts["owner"])
-    return _Inner(
-        block=block,
-        chosen=chosen,
-        codes=codes,
-        owners=(starts, numbers),
-        parts=parts.drop("owner")[order],
-    )
+    owners = None
+    if block.parts:
+        parts = pl.concat(block.parts)
+        order, starts, numbers = _group_owners(parts["owner"])
+        owners = starts, numbers, parts.drop("owner")[order]
+    return _Inner(block=block, chosen=chosen, codes=codes, owners=owners)
 
 
 def _group_owners(owner: pl.Series) -> tuple[Ints, Ints, Ints]:
@@ -225,9 +213,9 @@ def _cells_of(
     crossed = {each.name: tuple(map(plan.names.index, each.dimensions)) for each in tables}
     at = 0 if measure is None else 1 + plan.measures.index(measure)
     pieces = []
-    for chosen in _largest_sets(tuple(sorted(each)) for each in crossed.values()):
+    for chosen in map(sorted, largest_sets(map(frozenset, crossed.values()))):
         of = next(each for each in inner if set(chosen) <= set(each.chosen))
-        pieces.append(_piece(of, chosen, at, dimensions))
+        pieces.append(_piece(of, tuple(chosen), at, dimensions))
     if policy.zeros == "suppressible":
         pieces += [_empty_cells(grid_codes(each, dimensions)) for each in crossed.values()]
     whole = _united(pieces, dimensions)
@@ -257,9 +245,7 @@ def _piece(
 ) -> CellSums:
     """Return the cells of one set of dimensions with all totals, at codes of all dimensions."""
     block, n = inner.block, len(inner.codes)
-    value, absolute = (1, 1) if not at else (2 * at, 2 * at + 1)
-    columns = [0, value, absolute, 0]
-    sums = block.sums[:, columns]
+    sums = block.sums[:, [0, *((2 * at, 2 * at + 1) if at else (1, 1)), 0]]
     if inner.owners is not None:
         sums[:, 2:] = 0.0
     tally = CellSums(
@@ -270,23 +256,19 @@ def _piece(
     )
     used = [dimensions[each] for each in chosen]
     tally, into = group_cells(tally, [len(each.codes) for each in used])
-    owners = None if inner.owners is None else _owners(inner, into, at, tally)
+    owners = None if inner.owners is None else _owners(*inner.owners, into, at, tally)
     names = ", ".join(repr(each.name) for each in used)
     found = add_totals(tally, used, owners, what=f"A table that crosses {names}")
-    codes = np.tile(
-        np.array([each.position[each.total] for each in dimensions], dtype=np.int32),
-        (len(found.codes), 1),
-    )
+    totals = [each.position[each.total] for each in dimensions]
+    codes = np.tile(np.array(totals, dtype=np.int32), (len(found.codes), 1))
     codes[:, list(chosen)] = found.codes
     return replace(found, codes=codes)
 
 
-def _owners(inner: _Inner, into: Ints, at: int, tally: CellSums) -> Owners:
+def _owners(
+    starts: Ints, numbers: Ints, parts: pl.DataFrame, into: Ints, at: int, tally: CellSums
+) -> Owners:
     """Count owners who are in one inner cell, and return the others."""
-    parts = inner.parts
-    assert inner.owners is not None  # noqa: S101 # the caller has asked
-    assert parts is not None  # noqa: S101 # the same
-    starts, numbers = inner.owners
     heavy = parts["weight" if "weight" in parts.columns else "rows"].to_numpy()
     plain = parts["rows" if not at else f"plain {at - 1}"].to_numpy()
     weighted = plain

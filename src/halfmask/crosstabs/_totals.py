@@ -74,11 +74,8 @@ def joined_lists(lists: Lists, into: Ints, n: int) -> Lists:
 
 def concatenated(lists: Sequence[Lists]) -> Lists:
     """Return the lists of all cells, one after the other."""
-    return Lists(
-        np.concatenate([each.sizes for each in lists]),
-        np.concatenate([each.weights for each in lists]),
-        np.concatenate([each.owners for each in lists]),
-    )
+    sizes, weights, owners = (np.concatenate(each) for each in zip(*lists, strict=True))
+    return Lists(sizes, weights, owners)
 
 
 def _taken(lists: Lists, cells: Ints) -> Lists:

@@ -60,6 +60,10 @@ class Needs:
         cells: Ints = self.known.indices[self.known.indptr[at] : self.known.indptr[at + 1]]
         return cells
 
+    def asked(self, entry: int) -> tuple[int, float, Ints]:
+        """Return the cell of an entry, how far it must move, and the cells that are known."""
+        return int(self.cell[entry]), float(self.amount[entry]), self.fixed(entry)
+
     def met_by(self, entries: Ints, moved: Floats) -> Bools:
         """Return which of some entries a deviation proves."""
         amount = self.amount[entries]
@@ -132,10 +136,9 @@ class Witnesses:
 
     def _of(self, entry: int) -> Iterator[int]:
         """Yield the deviations that prove an entry."""
-        cell, amount = int(self.needs.cell[entry]), float(self.needs.amount[entry])
-        known = self.needs.fixed(entry).tolist()
+        cell, amount, known = self.needs.asked(entry)
         for at in self._users[cell]:
             moved = self._moved[at]
             far = moved[cell] * np.sign(amount) >= abs(amount) * (1.0 - TOLERANCE)
-            if far and at not in self._dead and not any(each in moved for each in known):
+            if far and at not in self._dead and not any(each in moved for each in known.tolist()):
                 yield at

@@ -26,8 +26,8 @@ class LeavingRows:
 
     ``whose`` has the raw columns that say whose row it is. Where no column names the person, it has
     columns that others may know, and ``matched`` is true: the check is weaker then. ``drawn`` has
-    the columns that a mask randomises, and a digest of the key of their draws: "" where the same
-    person gets the same draw in every release.
+    the columns that a mask randomises, each with a digest of its draws: nobody gets a second draw
+    where two releases have the same.
     """
 
     whose: pl.DataFrame

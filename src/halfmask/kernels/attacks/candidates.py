@@ -11,62 +11,62 @@ from halfmask.kernels.compiling import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["count_common"]
+__all__ = ["keep_common"]
+
+_BITS = 64
 
 
-@njit(nogil=True, cache=True)
-def count_common(
-    of_groups: NDArray[np.int64],
-    of_classes: NDArray[np.int64],
-    n_groups: int,
-    n_classes: int,
+@njit(nogil=True, cache=True, error_model="numpy")
+def keep_common(
+    class_of: NDArray[np.int64],
+    pairs: NDArray[np.int64],
     n_values: int,
-    newest: int,
-) -> NDArray[np.int64]:
-    """Count the values that all classes of each group have.
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    left: NDArray[np.int64],
+) -> None:
+    """Keep of each group's values those that its class in one more release has too.
 
     Parameters
     ----------
-    of_groups
-        Which group has which class: group * n_classes + class, in order.
-    of_classes
+    class_of
+        The class of each group, -1 where it has none: its values stay.
+    pairs
         Which class has which value: class * n_values + value, in order.
-    n_groups, n_classes, n_values
-        How many there are.
-    newest
-        The first class of the newest release.
-
-    Returns
-    -------
-    ndarray
-        The counts, and those without the newest release: (2, groups). 0 for no class.
+    n_values
+        How many values there are.
+    starts, lengths
+        Where each group's values are, and how many: -1 where it takes all of its class. Lengths are
+        changed.
+    left
+        The values of the groups, in order, with room for those that are taken. Changed.
     """
-    ends = np.zeros(n_classes + 1, dtype=np.int64)  # of a class, at the place after it
-    values = np.empty(len(of_classes), dtype=np.int32)
-    for i in range(len(of_classes)):
-        values[i] = of_classes[i] % n_values
-        ends[of_classes[i] // n_values + 1] = i + 1
+    n_classes = pairs[-1] // n_values + 1
+    bounds = np.zeros(n_classes + 1, dtype=np.int64)
+    some = np.zeros(n_classes, dtype=np.uint64)  # bits of a class: most others need no search
+    for i in range(len(pairs)):
+        own = pairs[i] // n_values
+        bounds[own + 1] = i + 1
+        some[own] |= np.uint64(1) << np.uint64((pairs[i] - own * n_values) % _BITS)
     for own in range(n_classes):  # one without rows ends where it starts
-        ends[own + 1] = max(ends[own], ends[own + 1])
-    counts = np.zeros((2, n_groups), dtype=np.int64)
-    left = np.empty(len(values), dtype=np.int32)
-    n_left, previous = 0, -1
-    for pair in of_groups:
-        group, own = pair // n_classes, pair % n_classes
-        start, end = ends[own], ends[own + 1]
-        if group != previous:
-            n_left, previous = end - start, group
-            left[:n_left] = values[start:end]
-        else:
-            kept = 0
-            for i in range(n_left):
-                while start < end and values[start] < left[i]:
-                    start += 1
-                if start < end and values[start] == left[i]:
-                    left[kept] = left[i]
-                    kept += 1
-            n_left = kept
-        counts[0, group] = n_left
-        if own < newest:
-            counts[1, group] = n_left
-    return counts
+        bounds[own + 1] = max(bounds[own], bounds[own + 1])
+    for group in range(len(class_of)):
+        own = class_of[group]
+        if own < 0:
+            continue
+        place, end, kept = bounds[own], bounds[own + 1], starts[group]
+        if lengths[group] < 0:
+            for i in range(place, end):
+                left[kept] = pairs[i] - own * n_values
+                kept += 1
+        for i in range(starts[group], starts[group] + lengths[group]):
+            value = left[i]
+            if not (some[own] >> np.uint64(value % _BITS)) & np.uint64(1):
+                continue
+            wanted = own * n_values + value
+            while n_values > _BITS and place < end and pairs[place] < wanted:
+                place += 1
+            if n_values <= _BITS or (place < end and pairs[place] == wanted):
+                left[kept] = value
+                kept += 1
+        lengths[group] = kept - starts[group]

@@ -20,14 +20,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-# In the place of this folder: a file of it, this one, has the name of a folder of tests.
-sys.path[0] = str(Path(__file__).resolve().parents[1])
+sys.path.pop(0)  # this file has the name of a folder of tests
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from bars import Bar, report, say
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 
 SHARED = REPOSITORY.parent / "shared" / "data"
 PEOPLE = 1_000_000
-RUNS = 2
+RUNS = 3
 FLOOR = 5
 MOST_WAITING = 0.05
 
@@ -171,7 +170,7 @@ def booking(n: int) -> list[Bar]:
     table = people(n)
     plain, booked, sizes = [], [], []
     with tempfile.TemporaryDirectory() as folder:
-        for run in range(1 + RUNS):
+        for run in range(RUNS):
             where = Path(folder) / f"{run}"
             where.mkdir()
             vault = vault_in(where, "people")
@@ -184,11 +183,11 @@ def booking(n: int) -> list[Bar]:
                 )
             )
             sizes.append((where / "vault" / "people.book").stat().st_size / 1e6)
-    ratios = [b / p - 1 for p, b in zip(plain[1:], booked[1:], strict=True)]  # the first compiles
-    why = f"CPU s: {median(plain[1:]):.2f} without, {median(booked[1:]):.2f} with the book"
+    without, with_book = min(plain), min(booked)
+    why = f"CPU s: {without:.2f} without, {with_book:.2f} with the book"
     say(why)
     return [
-        at_most(f"booking {n:,} people / protect", median(ratios), 0.2, why),
+        at_most(f"booking {n:,} people / protect", with_book / without - 1, 0.2, why),
         at_most(f"book of {n:,} people, MB", max(sizes), 100, "one release"),
     ]
 

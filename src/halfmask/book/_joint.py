@@ -262,6 +262,16 @@ def _label(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     return labels, int(is_first.sum())
 
 
+def _place(keys: NDArray[np.int64], n_keys: int) -> tuple[NDArray[np.int64], int]:
+    """Return the place of each key among the distinct ones, and how many these are."""
+    if n_keys > 8 * len(keys):
+        found, places = np.unique(keys, return_inverse=True)
+        return places, len(found)
+    there = np.zeros(n_keys, dtype=np.bool_)
+    there[keys] = True
+    return (np.cumsum(there) - 1)[keys], int(there.sum())
+
+
 def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:
     """Return where a value isn't the one before it; at the first place too."""
     changes = np.ones(len(values), dtype=np.bool_)

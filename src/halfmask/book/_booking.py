@@ -186,7 +186,7 @@ class SectionBooking:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class BookedDeparture:
-    """A release that was checked, and may leave: a `Departure`."""
+    """A release that was checked and isn't refused: a `Departure`."""
 
     sentences: Sequence[str]
     weaknesses: Sequence[str]

@@ -79,6 +79,22 @@ def test_masks_alone_book_people_and_draws(book, vault, tmp_path):
     assert [set(each.drawn) for each in book.releases()] == [{"age"}] * 3
 
 
+@pytest.mark.usefixtures("book")
+def test_spellings_of_a_person_are_unified(vault, tmp_path):
+    """Two tables that spell people otherwise are about the same ones: counted as no newcomers."""
+    person = {"role": "identifier", "normalize": ["trim", "casefold"]}
+    wanted = policy(CLASSES | {"columns": COLUMNS | {"id": person}, "person": None}, person="id")
+    names = pl.concat_str(pl.lit("P"), "id")
+
+    protect(PEOPLE.with_columns(id=names), wanted, vault=vault).write(tmp_path / "1")
+    again = protect(
+        PEOPLE.with_columns(id=names.str.to_lowercase() + " "), wanted, vault=vault
+    ).write(tmp_path / "2")
+
+    assert "no weaker" in again.checked[0]
+    assert "Together with the earlier releases, k = 6" in again.checked[1]
+
+
 def test_tables_and_databases_are_booked(book, vault, tmp_path):
     """A copy of a database is pending until the target has its rows."""
     with closing(sqlite3.connect(tmp_path / "a.db")) as base, base:

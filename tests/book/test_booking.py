@@ -94,8 +94,9 @@ def test_without_a_floor_it_is_said_what_becomes_weaker(book, tmp_path):
     said = depart(book, tmp_path / "2", SECOND)
     again = depart(book, tmp_path / "3", SECOND)
 
-    assert "weaker" in said.sentences[0]
+    assert "together they are weaker" in said.sentences[0]
     assert any("k = 1 for 4 people" in each for each in said.sentences)
+    assert any("l of 'job' = 1 " in each for each in said.sentences)
     assert "no weaker" in again.sentences[0]
 
 
@@ -119,9 +120,9 @@ def test_the_floor_is_about_the_releases_that_can_be_joined(book, tmp_path, join
 def test_a_release_that_failed_is_not_compared(book, tmp_path):
     (tmp_path / "1").mkdir()
     with pytest.raises(OSError, match="not empty"):
-        depart(book, tmp_path, FIRST)
+        depart(book, tmp_path, FIRST, claims=[claim(9.0)])
 
-    said = depart(book, tmp_path / "2", SECOND, min_k=2)
+    said = depart(book, tmp_path / "2", SECOND, min_k=2, claims=[claim(1.0)], max_epsilon=1.0)
 
     assert [each.state for each in book.releases()] == ["void", "left"]
     assert "no earlier release" in said.sentences[0]
@@ -152,6 +153,7 @@ def test_a_second_draw_is_counted_by_person_and_column(book, tmp_path):
 
     assert not first.weaknesses
     assert len(second.weaknesses) == 1
+    assert "together they are weaker" in second.sentences[0]
     assert "2 people get another draw of 'pay'" in second.weaknesses[0]
     assert "1 person gets another draw of 'pay'" in third.weaknesses[0]  # x has had "2" alone
     assert "no classes" in third.sentences[-1]

@@ -152,6 +152,7 @@ WRONG = [
     (("--accept", "a"), "booked", "--reason"),
     (("--reason", "a"), "booked", "--reason"),
     (("--leave-out", "1"), "booked", "--leave-out"),
+    (("--book", "people", "--receiver", "a", "--leave-out", "0.1"), "plain", "min_k"),
     (("--receiver", ""), "booked", "--leave-out"),
 ]
 

@@ -55,6 +55,7 @@ def test_it_is_booked_whole_before_it_gets_its_name(tmp_path, has_page):
 
     assert booking.noted == [False, True]
     assert made.checked == booking.sentences
+    assert "Checked against &lt;2&gt;" in made._repr_html_()
     assert made.written[0].weaknesses[-1] == booking.weaknesses[0]
     text = (tmp_path / "out" / "report.html").read_text()
     assert booking.weaknesses[0] in text

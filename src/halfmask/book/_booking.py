@@ -59,9 +59,6 @@ class SectionBooking:
         )
         self._audited: list[int] | None = None
 
-    def __repr__(self) -> str:
-        return f"SectionBooking(dataset={self._book.dataset!r})"
-
     def reused(self) -> bytes | None:
         """Return the plan of the earlier release that is to be reused, if one is named."""
         wanted = self.section.reuse

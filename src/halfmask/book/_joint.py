@@ -179,7 +179,7 @@ class JointClasses:
         from halfmask.kernels.attacks.candidates import keep_common  # noqa: PLC0415 # numba: late
 
         starts, lengths = np.zeros(self.n_groups, dtype=np.int64), np.full(self.n_groups, -1)
-        left, earlier = np.empty(0, dtype=np.int64), lengths
+        left, n_left, earlier = np.empty(0, dtype=np.int64), 0, lengths
         codes = [one.sensitive[column] for one in self.releases if column in one.sensitive]
         n_values = 1 + max(int(each.max()) for each in codes)
         for release in self.releases:
@@ -194,9 +194,10 @@ class JointClasses:
                 class_of[self.groups[persons]] = classes
                 new = np.flatnonzero((class_of >= 0) & (lengths < 0))
                 room = sizes[class_of[new]]
-                starts[new] = len(left) + np.cumsum(room) - room
-                if len(new):
-                    left = np.append(left, np.empty(room.sum(), dtype=np.int64))
+                starts[new] = n_left + np.cumsum(room) - room
+                n_left += int(room.sum())
+                if n_left > len(left):
+                    left = np.append(left, np.empty(n_left, dtype=np.int64))
                 keep_common(class_of, pairs, n_values, starts, lengths, left)
         now, before = (np.append(np.maximum(one, 0), 0)[self.groups] for one in (lengths, earlier))
         return now, before
@@ -259,6 +260,16 @@ def _label(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     labels = np.empty(len(keys), dtype=np.int64)
     labels[ordered & ((1 << bits) - 1)] = np.cumsum(is_first) - 1
     return labels, int(is_first.sum())
+
+
+def _place(keys: NDArray[np.int64], n_keys: int) -> tuple[NDArray[np.int64], int]:
+    """Return the place of each key among the distinct ones, and how many these are."""
+    if n_keys > 8 * len(keys):
+        found, places = np.unique(keys, return_inverse=True)
+        return places, len(found)
+    there = np.zeros(n_keys, dtype=np.bool_)
+    there[keys] = True
+    return (np.cumsum(there) - 1)[keys], int(there.sum())
 
 
 def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:

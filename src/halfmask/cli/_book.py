@@ -68,7 +68,13 @@ class BookOptions:
         opened = rooms.book.ReleaseBook.open(vault, dataset=given["dataset"])
         if self.reuse not in {None, "last"}:  # the last one that has classes
             given["reuse"] = opened.find(self.reuse)
-        return opened.booking(_section(given))
+        section = _section(given)
+        if self.leave_out and section.min_k is section.min_l is section.max_t is None:
+            raise UsageError(
+                "With --leave-out, people wait so that a floor holds, and there is none.",
+                hint="Add [book] with min_k to POLICY.",
+            )
+        return opened.booking(section)
 
 
 def _section(keys: dict[str, Any]) -> rooms.book.BookSection:

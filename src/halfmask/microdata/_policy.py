@@ -56,6 +56,8 @@ class Policy(PolicySections):
         with ``full-domain``), none, Parquet.
     synthesis
         How synthetic rows are drawn, in the place of guarantees and masks.
+    book
+        The book of releases that a release is checked against, and what must hold over all of them.
 
     Raises
     ------

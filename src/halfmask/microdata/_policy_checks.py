@@ -54,7 +54,7 @@ def _check_sections(policy: PolicySections) -> None:
     if "" in columns:
         raise PolicyError("A column must have a name that is not empty.")
     for name, column in columns.items():
-        if column.normalize and column.role == "identifier" and name != policy.person:
+        if column.normalize and column.role == "identifier" and name not in policy.read_identifiers:
             raise PolicyError(
                 f"[columns.{name}] is an identifier and has normalize; identifiers aren't read.",
                 hint="Leave it out. Only the person's spellings are unified.",

@@ -289,12 +289,18 @@ class PolicySections(WrittenPolicy):
 
     @property
     def normalize(self) -> dict[str, tuple[Normalization, ...]]:
-        """How spellings are unified, by column; of identifiers only the person's."""
+        """How spellings are unified, by column; of identifiers only those that are read."""
         return {
             name: section.normalize
             for name, section in self.columns.items()
-            if section.normalize and (section.role != "identifier" or name == self.person)
+            if section.normalize and (section.role != "identifier" or name in self.read_identifiers)
         }
+
+    @property
+    def read_identifiers(self) -> set[str | None]:
+        """The identifiers whose cells are read: they say whose row it is."""
+        of_book = () if self.book is None else (self.book.person, *self.book.match)
+        return {self.person, *of_book}
 
     @property
     def column_recodings(self) -> dict[str, Recoding]:

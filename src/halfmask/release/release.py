@@ -266,7 +266,7 @@ class Release(Generic[Facts]):
                 "verified on disk" if self.verification.holds else "counted before it was committed"
             )
             state = f"Written, and {how}."
-        return html_table(title.capitalize(), heads, rows, (*notes, state))
+        return html_table(title.capitalize(), heads, rows, (*notes, *self.checked, state))
 
     @property
     def data(self) -> Any:  # noqa: ANN401 # the library that the table came in
@@ -386,7 +386,7 @@ class Release(Generic[Facts]):
         with self.kind.files(self, job) as files:
             made: Release[Facts] = files.release or self
             made = replace(made, booking=booking or self.booking)
-            with _leave(made, out) as departure:
+            with _leave(made, job) as departure:
                 if departure is not None:
                     made = replace(made, checked=tuple(departure.sentences))
                 page = None if made.kind.page is None else partial(made.kind.page, made)
@@ -402,8 +402,11 @@ class Release(Generic[Facts]):
         return replace(made, manifest=manifest, verification=verification)
 
 
-def _leave(release: Release[Any], out: str | Path) -> AbstractContextManager[Departure | None]:
-    return nullcontext() if release.booking is None else release.booking.leaving(release, out)
+def _leave(release: Release[Any], job: WriteJob) -> AbstractContextManager[Departure | None]:
+    if release.booking is None:
+        return nullcontext()
+    job.progress("comparing with earlier releases")
+    return release.booking.leaving(release, job.out)
 
 
 def stated_claims(release: Release[Any]) -> list[Claim]:

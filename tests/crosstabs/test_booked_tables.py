@@ -61,19 +61,17 @@ def cells_in(folder, table="crossed"):
     }
 
 
-def bounds_of(tables, region, sector):
-    """Return what tables with all inner cells tell of one, by a linear program over these."""
-    inner = list(SIZES)
-    equations = [
+def bounds_of(tables, aim, inner=tuple(SIZES)):
+    """Return what tables tell of a sum of inner cells, by a linear program over these."""
+    published = [
         ([float(codes <= {*own}) for own in inner], value)
         for cells in tables
         for codes, value in cells.items()
         if value is not None
     ]
-    matrix, values = zip(*equations, strict=True)
-    aim = np.array([float(own == (region, sector)) for own in inner])
-    low, high = (linprog(sign * aim, A_eq=matrix, b_eq=values).fun * sign for sign in (1, -1))
-    return low, high
+    matrix, values = zip(*published, strict=True)
+    weights = np.array([float({*aim} <= {*own}) for own in inner])
+    return [sign * linprog(sign * weights, A_eq=matrix, b_eq=values).fun for sign in (1, -1)]
 
 
 def test_two_tables_that_tell_a_count_together_are_protected_together(vault, tmp_path):
@@ -84,11 +82,11 @@ def test_two_tables_that_tell_a_count_together_are_protected_together(vault, tmp
     # With a weaker rule the same table tells what the first one hid.
     unbooked = TablesPolicy.from_toml(f"halfmask-tables = 1\n{CROSSED}{FEW.format(least=2)}")
     halfmask.protect(ROWS, unbooked).write(alone)
-    told = bounds_of([cells_in(first), cells_in(alone)], "north", "farms")
-    assert told == pytest.approx((2, 2))
+    told = bounds_of([cells_in(first), cells_in(alone)], ("north", "farms"))
+    assert told == pytest.approx([2, 2])
     release = made(vault, CROSSED + FEW.format(least=2)).write(second)
     assert {codes for codes, value in cells_in(second).items() if value is None} >= hidden
-    low, high = bounds_of([cells_in(first), cells_in(second)], "north", "farms")
+    low, high = bounds_of([cells_in(first), cells_in(second)], ("north", "farms"))
     assert high - low > 1
     assert any(each.model == "earlier-tables" for each in release.claims)
     assert halfmask.verify(second, originals=ROWS, earlier=[first]).holds
@@ -189,3 +187,45 @@ def test_counts_tell_nothing_of_sums_but_that_nobody_is_there(vault, tmp_path):
         made(vault, counts, rows)
     made(vault, counts + "[cells]\nmargin = 10.0\n", rows, head=head).write(tmp_path / "counts")
     assert cells_in(tmp_path / "counts", "counts")[frozenset({"north", "farms"})] is None
+
+
+PLACES = [(*place, size) for place in SIZES for size in ("big", "small")]
+
+
+def random_problem(drawn, dataset):
+    """Return rows, and the policies of a first table, of a second one, and of that booked."""
+    counts = drawn.choice([0, 1, 1, 2, 4, 6, 7, 9], len(PLACES))
+    rows = [each for each, n in zip(PLACES, counts, strict=True) for _ in range(n)]
+    names = ["region", "sector", "size"]
+    chosen = [names[at] for at in drawn.permutation(3)[: drawn.integers(1, 4)]]
+    second = f'[[tables]]\nname = "crossed"\ndimensions = {chosen!r}\n'
+    second += FEW.format(least=drawn.integers(2, 4))
+    booked = f'[book]\ndataset = "{dataset}"\nreceiver = "a"\n'
+    bodies = CROSSED + FEW.format(least=3) + booked, second, second + booked
+    policies = [TablesPolicy.from_toml(f"halfmask-tables = 1\n{each}") for each in bodies]
+    return pl.DataFrame(rows, schema=names, orient="row"), policies
+
+
+@pytest.mark.slow
+def test_no_sensitive_count_is_told_by_two_random_tables(vault, tmp_path):
+    drawn = np.random.default_rng(6)
+    found: dict[str, list[bool]] = {"alone": [], "booked": []}
+    for at in range(7):
+        ReleaseBook.create(vault, dataset=f"random-{at}")
+        rows, policies = random_problem(drawn, f"random-{at}")
+        sums = rows.group_by("region", "sector").len().filter(pl.col("len") < 3)
+        written = {}
+        for name, policy in zip(("first", "alone", "booked"), policies, strict=True):
+            try:
+                used = vault if policy.book else None
+                halfmask.protect(rows, policy, vault=used).write(tmp_path / f"{at}-{name}")
+                written[name] = cells_in(tmp_path / f"{at}-{name}")
+            except (GuaranteeNotMetError, PolicyError):
+                continue
+        for name in {"alone", "booked"} & written.keys() if "first" in written else ():
+            tables = written["first"], written[name]
+            ends = [bounds_of(tables, cell, PLACES) for cell in sums.drop("len").rows()]
+            found[name].append(any(high - low < 0.5 for low, high in ends))
+    assert any(found["alone"])
+    assert len(found["booked"]) > 4
+    assert not any(found["booked"])

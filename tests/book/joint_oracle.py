@@ -67,11 +67,12 @@ def is_allowed(before: list[Rows], new: Rows, *, k: int, l: int = 1, t: float = 
     old = {person: group for group in groups_of(before) for person in group.people}
     for group in groups_of([*before, new]):
         parent = old.get(min(group.people))
-        unchanged = parent is not None and parent.people == group.people
-        if len(group.people) < k and not unchanged:
+        if parent is None or parent.people != group.people:
+            parent = Group(group.people, -1, Fraction(-1))  # whatever is below the floor is news
+            if len(group.people) < k:
+                return False
+        if group.least < l and group.least != parent.least:
             return False
-        if group.least < l and not (unchanged and group.least == parent.least):
-            return False
-        if group.greatest > t and not (unchanged and group.greatest == parent.greatest):
+        if group.greatest > t and group.greatest != parent.greatest:
             return False
     return True

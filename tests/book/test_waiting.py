@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,16 +20,16 @@ from halfmask.book._waiting import find_waiting
 KEY = bytes(range(32))
 
 
-def leaving(before: list[Rows], new: Rows, *, key: bytes = KEY, **floor: float) -> Rows:
+def leaving(before: list[Rows], new: Rows, *, key: bytes = KEY, **floor: Any) -> Rows:
     waits = find_waiting(joined(*before), coded(new), Floor(**floor), key=key)
     return [row for row, waiting in zip(new, waits.tolist(), strict=True) if not waiting]
 
 
 @st.composite
-def protected(draw: st.DrawFn) -> tuple[list[Rows], dict[str, float]]:
+def protected(draw: st.DrawFn) -> tuple[list[Rows], dict[str, Any]]:
     """Releases that left above a floor, and one that may be below it."""
     releases = draw(series())
-    floor: dict[str, float] = {"k": draw(st.integers(2, 6))}
+    floor: dict[str, Any] = {"k": draw(st.integers(2, 6))}
     if draw(st.booleans()):
         floor["l"] = draw(st.integers(2, 4))
     if draw(st.booleans()):
@@ -37,7 +38,7 @@ def protected(draw: st.DrawFn) -> tuple[list[Rows], dict[str, float]]:
 
 
 @given(protected(), st.binary(min_size=32, max_size=32))
-def test_what_leaves_is_allowed(case: tuple[list[Rows], dict[str, float]], key: bytes) -> None:
+def test_what_leaves_is_allowed(case: tuple[list[Rows], dict[str, Any]], key: bytes) -> None:
     releases, floor = case
     left: list[Rows] = []
     for rows in releases:
@@ -57,7 +58,7 @@ def test_nobody_waits_for_nothing(releases: list[Rows], k: int) -> None:
 
 
 @given(protected())
-def test_a_verdict_refuses_what_the_count_does(case: tuple[list[Rows], dict[str, float]]) -> None:
+def test_a_verdict_refuses_what_the_count_does(case: tuple[list[Rows], dict[str, Any]]) -> None:
     (*before, new), floor = case
     verdict = judge_release(joined(*before), joined(*before, new), Floor(**floor))
     assert (verdict.status == "refused") == (not is_allowed(before, new, **floor))

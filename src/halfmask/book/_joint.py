@@ -250,8 +250,12 @@ def _place_bits(keys: NDArray[Any]) -> int:
 
 def _label(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     """Return equal numbers for equal keys, and how many there are."""
-    bits = _place_bits(keys)
-    if int(keys.max(initial=0)) >> (63 - bits):
+    bits, largest = _place_bits(keys), int(keys.max(initial=0))
+    if largest < 8 * len(keys):  # few enough for a table
+        there = np.zeros(largest + 1, dtype=np.bool_)
+        there[keys] = True
+        return (np.cumsum(there) - 1)[keys], int(there.sum())
+    if largest >> (63 - bits):
         found, labels = np.unique(keys, return_inverse=True)
         return labels, len(found)
     # Sorting keys whose last bits are their places is far faster than sorting places.
@@ -260,16 +264,6 @@ def _label(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     labels = np.empty(len(keys), dtype=np.int64)
     labels[ordered & ((1 << bits) - 1)] = np.cumsum(is_first) - 1
     return labels, int(is_first.sum())
-
-
-def _place(keys: NDArray[np.int64], n_keys: int) -> tuple[NDArray[np.int64], int]:
-    """Return the place of each key among the distinct ones, and how many these are."""
-    if n_keys > 8 * len(keys):
-        found, places = np.unique(keys, return_inverse=True)
-        return places, len(found)
-    there = np.zeros(n_keys, dtype=np.bool_)
-    there[keys] = True
-    return (np.cumsum(there) - 1)[keys], int(there.sum())
 
 
 def _changes(values: NDArray[Any]) -> NDArray[np.bool_]:

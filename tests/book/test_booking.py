@@ -137,12 +137,27 @@ def test_forgotten_releases_and_other_keys_of_people_are_said_to_be_unseen(book,
         whose=whose, classes=np.array([0, 1, 1, 0]), sensitive=pl.DataFrame(), matched=True
     )
 
-    said = " ".join(depart(book, tmp_path / "3", Leaving(rows=rows), min_k=2).sentences)
+    with pytest.raises(GuaranteeNotMetError, match="can't be judged without 2 earlier releases"):
+        depart(book, tmp_path / "3", Leaving(rows=rows), min_k=2)
+    accepted = {"accepted_by": "Ada", "reason": "The people have agreed."}
+    departed = depart(book, tmp_path / "3", Leaving(rows=rows), min_k=2, **accepted)
+    said = " ".join(departed.sentences)
 
+    assert any("can't be judged" in each for each in departed.weaknesses)
     assert said.startswith("The book has no earlier release of all receivers to compare it with.")
     assert "wasn't compared with 1 earlier release, which the book forgot" in said
     assert "1 earlier release can't be compared" in said
     assert "This is weaker" in said
+
+
+def test_releases_without_classes_are_said_to_be_uncounted(book, tmp_path):
+    depart(book, tmp_path / "1", drawn("abcd", pay="1"))
+    depart(book, tmp_path / "2", Leaving())
+
+    said = depart(book, tmp_path / "3", FIRST, min_k=2)
+
+    assert any(each.startswith("2 earlier releases have no classes") for each in said.sentences)
+    assert any("isn't counted" in each for each in said.weaknesses)
 
 
 def test_a_second_draw_is_counted_by_person_and_column(book, tmp_path):

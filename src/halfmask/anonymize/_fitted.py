@@ -212,7 +212,7 @@ def _arranged(
     target: NDArray[np.float64] | None,
     reused: SealedPlan | None,
 ) -> tuple[Coding, NDArray[np.int64]]:
-    """Order categories as they were, or by their rows' mean target: a cut parts what it parts.
+    """Order categories as earlier ones, or by their rows' mean target: a cut parts what it parts.
 
     For a single target in squared deviations the best of all subsets is then among the cuts of this
     order: Fisher, "On grouping for maximum homogeneity" (1958).

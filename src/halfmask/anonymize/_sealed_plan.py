@@ -80,7 +80,7 @@ class SealedPlan:
     def order_of(self, coding: Coding) -> Integers | None:
         """Return the order of a column's codes in which cuts part the earlier values as they did.
 
-        ``None``: as they are. New categories come last if the earlier ones had an order of their
+        ``None``: no other order. New categories come last if the earlier ones had an order of their
         own, as that of a guide.
         """
         name = coding.column.name
@@ -175,7 +175,7 @@ def one_leaf_a_cell(*tree: pl.Series) -> tuple[NDArray[Any], ...]:
     """Return feature, cut, left and right of a tree whose leaves are cells, from left to right.
 
     Leaves that were joined become the node above them, and a leaf that was dropped joins the one
-    beside it. Nodes are numbered before the nodes below them.
+    next to it. Nodes are numbered before the nodes below them.
     """
     feature, cut, left, right = (array.to_list() for array in tree)
     for node in range(len(feature) - 1, -1, -1):  # a node's children have higher numbers

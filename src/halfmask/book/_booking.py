@@ -17,7 +17,7 @@ import polars as pl
 from halfmask._errors import GuaranteeNotMetError, ParameterError, ReleaseError
 from halfmask._random import fresh_key
 from halfmask.book._joint import CodedRelease, JointClasses, join_classes, number_people
-from halfmask.book._judging import Floor, judge_release
+from halfmask.book._judging import REMEDIES, Floor, judge_release
 from halfmask.book._waiting import find_waiting
 from halfmask.claims.manifest import PRIVACY_LEDGER
 from halfmask.release.booking import Leaving
@@ -137,10 +137,12 @@ class SectionBooking:
         compared = _Compared.of(self._book, earlier, left.rows, rows)
         own = (release.kind.name, stated_claims(release))
         verdict = compared.judged(scope, self._floor, own)
-        if verdict.status == "refused" and self.section.accepted_by is None:
+        unknown = compared.unknown(scope) if self._floor.is_about_groups else []
+        if (verdict.status == "refused" or unknown) and self.section.accepted_by is None:
+            hint = f"In this order: {'; '.join(verdict.remedies)}."
             raise GuaranteeNotMetError(
-                f"The book refuses the release. {' '.join(verdict.weaknesses)}",
-                hint=f"In this order: {'; '.join(verdict.remedies)}.",
+                f"The book refuses the release. {' '.join([*verdict.weaknesses, *unknown])}",
+                hint=hint if verdict.remedies else f"Only this is left: {REMEDIES[-1]}.",
             )
         drawn = compared.second_draws(scope)
         status = "weakens" if drawn and verdict.status == "holds" else verdict.status
@@ -150,13 +152,13 @@ class SectionBooking:
         if seen:
             lead = f"Checked against {_spell(len(seen))} of {which}: {_FOUND[status]}."
         sentences = [lead, *verdict.sentences, *drawn]
-        weaknesses = [*verdict.weaknesses, *drawn]
+        weaknesses = [*verdict.weaknesses, *drawn, *unknown, *compared.uncounted(scope)]
         if other != scope and other:
             which = _RECEIVERS[self.section.join != "all"]
             found = compared.judged(other, Floor(), own)
             sentences += [f"Of {which}: {_lowered(each)}" for each in found.sentences]
             weaknesses += [f"of {which}: {_lowered(each)}" for each in found.weaknesses]
-        sentences += compared.unseen
+        sentences += [*compared.unseen, *compared.uncounted(scope)]
         if left.keeps_files and self._audited:
             audited = _spell(len(self._audited))
             sentences.append(f"Its tables were audited together with those of {audited}.")
@@ -186,7 +188,7 @@ class SectionBooking:
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class BookedDeparture:
-    """A release that was checked, and may leave: a `Departure`."""
+    """A release that was checked and isn't refused: a `Departure`."""
 
     sentences: Sequence[str]
     weaknesses: Sequence[str]
@@ -205,6 +207,7 @@ class _Compared:
     drawn: Mapping[str, str]
     n_persons: int
     unseen: Sequence[str]
+    unread: frozenset[int] = frozenset()  # releases whose people can't be compared with the new one
 
     @classmethod
     def of(
@@ -242,7 +245,34 @@ class _Compared:
         }
         there = {number: each for number, each in read.items() if each is not None}
         coded, n_persons = _code(there | {0: new}, matched=rows.matched)
-        return cls(coded=coded, drawn=rows.drawn, n_persons=n_persons, unseen=unseen)
+        had_people = {each.number for each in earlier if each.people}
+        return cls(
+            coded=coded,
+            drawn=rows.drawn,
+            n_persons=n_persons,
+            unseen=unseen,
+            unread=frozenset(had_people - {each.number for each in alike}),
+        )
+
+    def unknown(self, earlier: Iterable[BookedRelease]) -> list[str]:
+        """Return why a floor can't be judged: there are people that nobody can compare now."""
+        lacking = sum(each.number in self.unread for each in earlier)
+        return [f"The floor can't be judged without {_spell(lacking)}."] if lacking else []
+
+    def uncounted(self, earlier: Iterable[BookedRelease]) -> list[str]:
+        """Return that what releases without classes say of the same people isn't counted."""
+        if 0 not in self.coded or not self.coded[0].has_classes:
+            return []
+        plain = (it for it in earlier if it.number not in {*self.coded, *self.unread})
+        there = (self.coded[it.number] for it in earlier if it.number in self.coded)
+        number = len(list(plain)) + sum(not each.has_classes for each in there)
+        if not number:
+            return []
+        has = "has" if number == 1 else "have"
+        lead = (
+            f"{_spell(number).capitalize()} {has} no classes, as tables, masked or synthetic rows"
+        )
+        return [f"{lead}: what they add for an attacker isn't counted."]
 
     def joined(self, earlier: Iterable[BookedRelease]) -> JointClasses:
         """Return the joint classes of earlier releases."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Status = Literal["refused", "weakens", "holds"]
 _STATUSES: Final = get_args(Status)
 #: What an owner can do about a refused release, in the order in which to try.
-_REMEDIES: Final = (
+REMEDIES: Final = (
     "reuse the classes of an earlier release ([[reuse of [book]|--reuse NUMBER]])",
     "make its classes coarser, such as by a larger k",
     "let people wait for a later release ([[leave_out of [book]|--leave-out SHARE]])",
@@ -35,6 +35,11 @@ class Floor:
     l: int | None = None
     t: float | None = None
     epsilon: float | None = None
+
+    @property
+    def is_about_groups(self) -> bool:
+        """Whether it bounds anything but epsilon."""
+        return any(bound is not None for bound in (self.k, self.l, self.t))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,11 +148,11 @@ def judge_release(
                 found.append(("weakens", words))
         together = "Together with the earlier releases, " if before.releases else ""
         found = [(status, f"{together}{words}.") for status, words in found]
-    remedies: tuple[str, ...] = _REMEDIES if any(status == "refused" for status, _ in found) else ()
+    remedies: tuple[str, ...] = REMEDIES if any(status == "refused" for status, _ in found) else ()
     total, limit = spent + epsilon, floor.epsilon
     if limit is not None and epsilon > 0 and total > limit * (1 + _ROUNDING):
         found.append(("refused", f"Epsilon adds up to {total:.6g}; it must be at most {limit:g}."))
-        remedies = remedies or ("choose a smaller epsilon", _REMEDIES[-1])
+        remedies = remedies or ("choose a smaller epsilon", REMEDIES[-1])
     elif total > 0:
         found.append(("holds", f"Epsilon adds up to {total:.6g}."))
     found.sort(key=lambda one: _STATUSES.index(one[0]))

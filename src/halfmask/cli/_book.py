@@ -185,8 +185,8 @@ def forget(
 ) -> int:
     """Destroy the keys of what the book knows of people, of one release or of all.
 
-    Later releases can't be compared with it any more, and say so. That it was forgotten is booked.
-    Copies of the vault and of the book aren't reached.
+    Later releases can't be compared with it: where a floor is set, that must be accepted in writing.
+    That it was forgotten is booked. Copies of the vault and of the book aren't reached.
     """
     opened = where.open(dataset)
     number = None if release is None else opened.find(release)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def leaving(release: Release[ClassFacts]) -> Leaving:
-    """Return whose rows leave, in which class, and the plan that a later release may reuse."""
+    """Return whose rows are released, in which class, and the plan for later releases."""
     rows: ClassedRows = release.source
     section = None if release.booking is None else release.booking.section
     found = read_rows(rows.policy, rows.table, rows.schema, rows.guarantees, section)

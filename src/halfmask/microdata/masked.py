@@ -217,7 +217,7 @@ def weaknesses(release: Release[MaskFacts]) -> list[str]:
 
 
 def leaving(release: Release[MaskFacts]) -> Leaving:
-    """Return whose rows leave, and what was drawn for them; there are no classes."""
+    """Return whose rows are released, and what was drawn for them; there are no classes."""
     rows: MaskedRows = release.source
     booking = release.booking
     names, matched = whose_columns(rows.policy, None if booking is None else booking.section)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)  # it has raw values
 class LeavingRows:
-    """The rows that leave: whose each is, its class, and what is sensitive of it.
+    """The released rows: whose each is, its class, and what is sensitive of it.
 
     ``whose`` has the raw columns that say whose row it is. Where no column names the person, it has
     columns that others may know, and ``matched`` is true: the check is weaker then. ``drawn`` has
@@ -41,7 +41,7 @@ class LeavingRows:
 class Leaving:
     """What the book keeps of a release besides its manifest.
 
-    ``rows`` is missing where nobody's rows leave, ``keeps_files`` is for tables, whose cells the
+    ``rows`` is missing where nobody has rows in it, ``keeps_files`` is for tables, whose cells the
     next audit needs, and ``plan`` is what a later release may reuse.
     """
 
@@ -51,7 +51,7 @@ class Leaving:
 
 
 class Departure(Protocol):
-    """A release that was checked against the book, and may leave."""
+    """A release that was checked against the book, and is not refused."""
 
     @property
     def sentences(self) -> Sequence[str]:

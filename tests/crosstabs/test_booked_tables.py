@@ -141,6 +141,36 @@ def test_rounded_values_bound_what_is_hidden_later(vault, tmp_path):
 
 
 @pytest.mark.slow
+def test_margins_in_several_tables_are_compared_cell_by_cell(vault, tmp_path):
+    made(vault, CROSSED + FEW.format(least=3)).write(tmp_path / "first")
+    other = CROSSED.replace("crossed", "sectors").replace('"region"', '"size"')
+    both = CROSSED.replace("crossed", "regions").replace("sector", "size") + other
+    made(vault, both + FEW.format(least=2)).write(tmp_path / "second")
+    # A hidden sum of a cell that counts don't have says nothing of them.
+    sums = f'{CROSSED}value = "v"\n' + FEW.format(least=3).replace("n = 3", "n = 3\nmargin = 10.0")
+    made(vault, sums).write(tmp_path / "third")
+    regions = CROSSED.replace("crossed", "regions").replace(', "sector"', "")
+    made(vault, sums.replace(CROSSED, regions + CROSSED)).write(tmp_path / "fourth")
+
+
+def test_other_codes_and_totals_of_the_same_rows_are_seen(vault, tmp_path):
+    made(vault, CROSSED + FEW.format(least=3)).write(tmp_path / "first")
+    split = ROWS.with_columns(
+        region=pl.when(pl.col("region") == "west")
+        .then("west " + pl.col("size"))
+        .otherwise(pl.col("region"))
+    )
+    with pytest.raises(PolicyError, match="lacks 1 codes"):
+        made(vault, CROSSED + FEW.format(least=2), split)
+    renamed = '[dimensions.region]\ntotal = "All"\n[dimensions.sector]\ntotal = "All"\n'
+    made(vault, renamed + CROSSED + FEW.format(least=2)).write(tmp_path / "second")
+    hidden = [codes for codes, value in cells_in(tmp_path / "first").items() if value is None]
+    now = {codes - {"All"}: value for codes, value in cells_in(tmp_path / "second").items()}
+    assert hidden
+    assert all(now[codes] is None for codes in hidden)
+
+
+@pytest.mark.slow
 def test_another_receiver_is_compared_only_if_all_can_be_joined(vault, tmp_path):
     made(vault, CROSSED + FEW.format(least=3)).write(tmp_path / "first")
     weaker = CROSSED + FEW.format(least=2)

@@ -59,11 +59,8 @@ def apply_earlier(
 ) -> tuple[Knowledge, ...]:
     """Return what everybody knows of each cell, and which states are given."""
     _check_named(cells, policy)
-    folders = [
-        *((each, True) for each in named_folders(policy)),
-        *((each, False) for each in booked),
-    ]
-    earlier = [table for folder, is_named in folders for table in _read(folder, is_named=is_named)]
+    earlier = [table for each in named_folders(policy) for table in _read(each, is_named=True)]
+    earlier += [table for each in booked for table in _read(each, is_named=False)]
     for table in earlier:
         if table.is_named and table.stated.measure not in {each.measure for each in cells}:
             raise _report_uncovered(table)
@@ -86,7 +83,7 @@ def _knowledge(cells: CellSystem, policy: TablesPolicy, earlier: Sequence[_Earli
         there = linked.drop_nulls("cell")
         if table.stated.measure != cells.measure:
             if cells.is_count:  # of a hidden sum, a count of 0 tells that it is 0
-                empty = linked.filter(STATE, pl.col("today").fill_null(0.0) == 0)
+                empty = linked.filter(STATE, "is_coded", pl.col("today").fill_null(0.0) == 0)
                 _check_hidden(table, empty)
                 kept[empty["cell"]] = True
         elif table.off:
@@ -97,7 +94,7 @@ def _knowledge(cells: CellSystem, policy: TablesPolicy, earlier: Sequence[_Earli
         else:
             told[there.filter("same")["cell"]] = True
             kept[there.filter(STATE)["cell"]] = True
-            n_others = linked.filter(~pl.col(STATE) & ~pl.col("same")).height
+            n_others = linked.filter("is_coded", ~pl.col(STATE), ~pl.col("same")).height
             n_other += n_others
             found += [(table, linked)] if table.is_named or not n_others else []
     for table, linked in found:
@@ -164,7 +161,8 @@ def _check_covered(cells: CellSystem, table: _Earlier, linked: pl.DataFrame) -> 
         raise _report_uncovered(table)
     known = {each.name: each.position for each in cells.dimensions}
     for at, name in enumerate(names):
-        lacking = set(table.cells[str(at)]).difference(known.get(name, table.cells[str(at)]))
+        codes = set(table.cells[str(at)]) - {table.totals[name]}
+        lacking = codes.difference(known.get(name, codes))
         if lacking:
             raise PolicyError(
                 f"Dimension {name!r} lacks {len(lacking)} codes that the table "
@@ -193,25 +191,31 @@ def _check_hidden(table: _Earlier, linked: pl.DataFrame) -> None:
 
 
 def _linked(cells: CellSystem, table: _Earlier) -> pl.DataFrame:
-    """Return earlier cells that today's tables can have, and which have the ``same`` value."""
-    own = {each.name: at for at, each in enumerate(cells.dimensions)}
-    before, shared = table.cells, {}
-    for at, name in enumerate(table.stated.dimensions):
-        if name in own:
-            shared[name] = str(at)
-        else:
-            before = before.filter(pl.col(str(at)) == table.totals[name])
+    """Return earlier cells of today's tables: which ``is_coded`` today, has the ``same`` value."""
+    own = {each.name: each for each in cells.dimensions}
+    names = [(str(at), name) for at, name in enumerate(table.stated.dimensions)]
+    shared = {name: at for at, name in names if name in own}
+    at_total = {name: pl.col(at) == table.totals[name] for at, name in names}
+    inside = [
+        pl.all_horizontal(pl.lit(True), *(at_total[name] for name in {*at_total} - {*crossed}))
+        for crossed in map(cells.crossed, cells.tables)
+    ]
+    before = table.cells.filter(pl.any_horizontal(inside)).with_columns(
+        pl.col(at).replace(table.totals[name], own[name].total) for name, at in shared.items()
+    )
+    is_coded = (pl.col(at).is_in(own[name].codes) for name, at in shared.items())
     chosen = np.arange(cells.n)
-    for each in cells.dimensions:
+    for number, each in enumerate(cells.dimensions):
         if each.name not in shared:
-            chosen = chosen[cells.codes[chosen, own[each.name]] == each.position[each.total]]
+            chosen = chosen[cells.codes[chosen, number] == each.position[each.total]]
     numbers = pl.DataFrame({"none": 0, "cell": chosen, "today": cells.value[chosen]})
     labels = cells.labels(chosen, list(shared)).rename(shared)
     today = pl.DataFrame([*labels, *numbers])
     both = before.with_columns(none=0).join(today, on=["none", *shared.values()], how="left")
     off = (pl.col("today").fill_null(0.0) - pl.col(VALUE)).abs()  # a cell that isn't there is 0
     near = _NEAR * pl.col(VALUE).abs() + table.off
-    return both.with_columns(same=~pl.col(STATE) & (off <= near))
+    is_same = ~pl.col(STATE) & (off <= near)
+    return both.with_columns(same=is_same, is_coded=pl.all_horizontal(pl.lit(True), *is_coded))
 
 
 def _read(where: Path, *, is_named: bool) -> list[_Earlier]:

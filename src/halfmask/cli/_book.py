@@ -185,7 +185,7 @@ def forget(
 ) -> int:
     """Destroy the keys of what the book knows of people, of one release or of all.
 
-    Later releases can't be compared with it: where a floor is set, that must be accepted in writing.
+    Later releases can't be compared with it: under a floor, that must be accepted in writing.
     That it was forgotten is booked. Copies of the vault and of the book aren't reached.
     """
     opened = where.open(dataset)

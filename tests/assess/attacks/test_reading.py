@@ -88,7 +88,7 @@ def targets(
         TableTarget(
             released=number.hstack(released),
             original=number.hstack(table),
-            earlier=(number.hstack(through(table)), number.hstack(table)),
+            earlier=[(number.hstack(through(table)), number.hstack(table))],
             **roles,
         )
         for released in (table, through(table))

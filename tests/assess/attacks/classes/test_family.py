@@ -54,7 +54,7 @@ def release(original: pl.DataFrame, names: dict[str, str]) -> TableTarget:
         quasi_identifiers=(age, city),
         secrets=(ill,),
         guarantees=(hm.DistinctLDiversity(l=2, column=ill),),
-        earlier=(renamed, renamed),
+        earlier=[(renamed, renamed)],
     )
 
 
@@ -123,7 +123,7 @@ def test_lists_beside_what_is_attacked_are_left_alone():
         original=original,
         quasi_identifiers=("age",),
         secrets=("ill",),
-        earlier=(original, original),
+        earlier=[(original, original)],
     )
 
     for each in EVERY[:3] + EVERY[-2:-1]:

@@ -202,7 +202,7 @@ class TablesPolicy(WrittenPolicy):
         return self._folder
 
     def with_counts(self) -> TablesPolicy:
-        """Return the policy with a table of the counts that each table of means discloses."""
+        """Return the policy with tables of the counts that its means disclose."""
         counted = {frozenset(each.dimensions) for each in self.tables if each.value is None}
         added = []
         for each in self.tables:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from book.independent_count import read_people
+from book.independent_count import read_people  # type: ignore[import-not-found] # beside
 from halfmask import GuaranteeNotMetError, protect
 from halfmask.microdata import Policy
 

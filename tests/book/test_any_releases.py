@@ -13,7 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from book.independent_count import count_l, count_t, join_groups
+from book.independent_count import (  # type: ignore[import-not-found] # beside, not in a package
+    count_l,
+    count_t,
+    join_groups,
+)
 from halfmask import GuaranteeNotMetError, protect
 from halfmask.book import ReleaseBook
 from halfmask.microdata import Policy

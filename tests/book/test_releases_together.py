@@ -12,20 +12,14 @@ import pytest
 from halfmask import GuaranteeNotMetError, ParameterError, VaultError, protect
 from halfmask.book import ReleaseBook
 from halfmask.microdata import Policy
-from halfmask.vault import KeyFile, Vault
+
+pytestmark = pytest.mark.usefixtures("book")
 
 COLUMNS: dict[str, dict[str, Any]] = {
     "who": {"role": "identifier"},
     "age": {"role": "quasi_identifier", "kind": "numeric"},
     "ill": {"role": "sensitive", "kind": "categorical"},
 }
-
-
-@pytest.fixture
-def vault(tmp_path):
-    vault = Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
-    ReleaseBook.create(vault, dataset="people")
-    return vault
 
 
 def policy(receiver: str = "a", *, columns: dict[str, Any] | None = None, **book: Any) -> Policy:
@@ -49,7 +43,7 @@ def people(numbers, ages=(30, 60)) -> pl.DataFrame:
     )
 
 
-def left(vault: Vault) -> list[Any]:
+def left(vault):
     book = ReleaseBook.open(vault, dataset="people")
     return [each for each in book.releases() if each.state == "left"]
 
@@ -60,8 +54,9 @@ def release(vault, out, rows, asked=None):
 
 
 def test_the_same_people_in_the_same_classes_hold(vault, tmp_path):
-    for number in range(3):
-        manifest = release(vault, tmp_path / f"{number}", people(range(12)))
+    for number in range(2):
+        release(vault, tmp_path / f"{number}", people(range(12)))
+    manifest = release(vault, tmp_path / "2", people(range(12)))
     assert not [each for each in manifest["weaknesses"] if "joined-releases" in each]
     assert [each.people for each in left(vault)] == [12, 12, 12]
     assert [each.number for each in left(vault)] == [1, 2, 3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from book.independent_count import (
+from book.independent_count import (  # type: ignore[import-not-found] # beside
     count_k,
     count_l,
     count_t,
@@ -12,18 +12,15 @@ from book.independent_count import (
     people_under,
     share_who_must_wait,
 )
-from book.series import RECEIVERS, Series, diabetes, invented
+from book.series import RECEIVERS, diabetes, invented  # type: ignore[import-not-found] # beside
 from halfmask import protect
 from halfmask.book import ReleaseBook
-from halfmask.vault import KeyFile, Vault
 
 
-@pytest.fixture
-def vault(tmp_path):
-    """A vault with the book of a series."""
-    vault = Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "key"))
-    ReleaseBook.create(vault, dataset="series")
-    return vault
+@pytest.fixture(autouse=True)
+def series_book(vault):
+    """The book of a series, in the vault of each test."""
+    return ReleaseBook.create(vault, dataset="series")
 
 
 @pytest.fixture
@@ -32,7 +29,7 @@ def folder(tmp_path):
     return tmp_path / "releases"
 
 
-def check_kept(series: Series, folder, vault, most_waiting: float) -> None:
+def check_kept(series, folder, vault, most_waiting):
     """Release each month with the first remedy, and count all of them together."""
     assert series.release(folder, vault, reuse=True, leave_out=most_waiting) is None
     months = series.read(folder)
@@ -46,7 +43,7 @@ def check_kept(series: Series, folder, vault, most_waiting: float) -> None:
         assert count_k(of_receiver) >= 5
 
 
-def check_refused(series: Series, folder, vault, most_waiting: float) -> int:
+def check_refused(series, folder, vault, most_waiting):
     """Release months without the first remedy: the month that is refused is the one that breaks."""
     refused = series.release(folder, vault, reuse=False, leave_out=most_waiting)
     assert refused is not None

@@ -144,6 +144,16 @@ def test_forgotten_releases_and_other_keys_of_people_are_said_to_be_unseen(book,
     assert "This is weaker" in said
 
 
+def test_people_under_another_column_are_told(book, tmp_path):
+    """The name of the column is free, but numbers of other things would pass as new people."""
+    depart(book, tmp_path / "1", FIRST)
+    visits = replace(FIRST.rows, whose=pl.DataFrame({"visit": list("efgh")}))
+
+    said = depart(book, tmp_path / "2", Leaving(rows=visits), min_k=2)
+
+    assert "Another column names people in 1 earlier release" in said.sentences[-1]
+
+
 def test_a_second_draw_is_counted_by_person_and_column(book, tmp_path):
     """Of b, c there are two draws of pay; of c, d the draws of age are the same."""
     first = depart(book, tmp_path / "1", drawn("abcd", pay="1", age="1"))

@@ -231,6 +231,12 @@ class _Compared:
                 f"{_spell(len(known) - len(alike)).capitalize()} can't be compared: people are "
                 "named by other columns there."
             )
+        own = set(rows.whose.columns)
+        if others := sum(not each.matched and set(each.whose) != own for each in alike):
+            unseen.append(
+                f"Another column names people in {_spell(others)}: they are found there only if "
+                "both columns spell them alike."
+            )
         if rows.matched:
             unseen.append(
                 "No column names the person, so people were matched by columns. This is weaker: "

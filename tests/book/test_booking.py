@@ -154,6 +154,19 @@ def test_people_under_another_column_are_told(book, tmp_path):
     assert "Another column names people in 1 earlier release" in said.sentences[-1]
 
 
+def test_groups_of_releases_without_classes_are_said_to_be_unseen(book, tmp_path):
+    depart(book, tmp_path / "1", drawn("abcd", pay="1"))
+
+    first = depart(book, tmp_path / "2", FIRST, min_k=2)
+    shares_draws = replace(FIRST.rows, drawn={"pay": "1"})
+    second = depart(book, tmp_path / "3", Leaving(rows=shares_draws), min_k=2)
+
+    assert "no earlier release" in first.sentences[0]
+    assert "no groups can be compared in 1 earlier release." in first.sentences[-1]
+    assert "Checked against 2 earlier releases" in second.sentences[0]
+    assert "no groups can be compared in 1 earlier release." in second.sentences[-1]
+
+
 def test_a_second_draw_is_counted_by_person_and_column(book, tmp_path):
     """Of b, c there are two draws of pay; of c, d the draws of age are the same."""
     first = depart(book, tmp_path / "1", drawn("abcd", pay="1", age="1"))

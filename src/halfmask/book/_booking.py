@@ -250,6 +250,13 @@ class _Compared:
             if not is_plain or each.drawn.keys() & rows.drawn.keys()
         }
         there = {number: each for number, each in read.items() if each is not None}
+        plain = [] if is_plain else [n for n, it in there.items() if (it.classes < 0).all()]
+        if plain:
+            unseen.append(f"Without classes, no groups can be compared in {_spell(len(plain))}.")
+        drawn = {each.number: each.drawn.keys() for each in alike}
+        for number in plain:
+            if not drawn[number] & rows.drawn.keys():
+                del there[number]
         coded, n_persons = _code(there | {0: new}, matched=rows.matched)
         return cls(coded=coded, drawn=rows.drawn, n_persons=n_persons, unseen=unseen)
 

@@ -154,6 +154,17 @@ def test_people_under_another_column_are_told(book, tmp_path):
     assert "Another column names people in 1 earlier release" in said.sentences[-1]
 
 
+@pytest.mark.parametrize("floor", [{"min_l": 2}, {"max_t": 0.5}])
+def test_a_floor_of_values_needs_a_sensitive_column(book, tmp_path, floor):
+    """A policy is checked when it is read; this section came with `Release.write`."""
+    without = Leaving(rows=replace(FIRST.rows, sensitive=pl.DataFrame()))
+
+    with pytest.raises(ParameterError, match="no sensitive column"):
+        depart(book, tmp_path / "1", without, **floor)
+
+    assert not book.releases()
+
+
 def test_groups_of_releases_without_classes_are_said_to_be_unseen(book, tmp_path):
     depart(book, tmp_path / "1", drawn("abcd", pay="1"))
 

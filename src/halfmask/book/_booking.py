@@ -112,6 +112,12 @@ class SectionBooking:
                 f"A release of the kind {kind.name!r} has no classes to reuse or to wait for.",
                 hint="Leave out [[reuse and leave_out|--reuse and --leave-out]].",
             )
+        of_values = self._floor.l is not None or self._floor.t is not None
+        if of_values and rows is not None and not (is_plain or rows.sensitive):
+            raise ParameterError(
+                "The section has min_l or max_t, and the release has no sensitive column.",
+                hint="Leave them out, or give a column the role 'sensitive'.",
+            )
         with self._book.writing() as pen:
             if left.keeps_files and (self._audited or []) != self._with_files():
                 raise ReleaseError(

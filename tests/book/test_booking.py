@@ -191,6 +191,19 @@ def test_a_second_draw_is_counted_by_person_and_column(book, tmp_path):
     assert "no classes" in third.sentences[-1]
 
 
+def test_only_what_was_compared_is_said_to_be_checked_against(book, tmp_path):
+    depart(book, tmp_path / "1", FIRST)
+    depart(book, tmp_path / "2", Leaving(), claims=[claim(0.6)], kind="synthetic")
+
+    alone = depart(book, tmp_path / "3", Leaving(), kind="model")
+    private = depart(book, tmp_path / "4", Leaving(), claims=[claim(0.4)], kind="synthetic")
+    rows = depart(book, tmp_path / "5", FIRST)
+
+    assert "no earlier release" in alone.sentences[0]
+    assert "Checked against 1 earlier release of" in private.sentences[0]
+    assert "Checked against 1 earlier release of" in rows.sentences[0]
+
+
 def test_epsilon_is_added_up_and_has_a_floor(book, tmp_path):
     private = {"kind": "private-answer", "max_epsilon": 1.0}
     depart(book, tmp_path / "1", Leaving(), claims=[claim(0.6, dataset="people")], **private)

@@ -154,7 +154,13 @@ class SectionBooking:
         drawn = compared.second_draws(scope)
         status = "weakens" if drawn and verdict.status == "holds" else verdict.status
         which = _RECEIVERS[self.section.join == "all"]
-        seen = [each for each in scope if left.rows is None or each.number in compared.coded]
+        read = {*compared.coded, *(self._audited or ())}
+        adds_up = sum_epsilon([own]) > 0
+        seen = [
+            each
+            for each in scope
+            if each.number in read or (adds_up and sum_epsilon([(each.kind, each.claims)]))
+        ]
         lead = f"The book has no earlier release of {which} to compare it with."
         if seen:
             lead = f"Checked against {_spell(len(seen))} of {which}: {_FOUND[status]}."

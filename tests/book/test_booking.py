@@ -158,6 +158,38 @@ def test_releases_without_classes_are_said_to_be_uncounted(book, tmp_path):
 
     assert any(each.startswith("2 earlier releases have no classes") for each in said.sentences)
     assert any("isn't counted" in each for each in said.weaknesses)
+def test_people_under_another_column_are_told(book, tmp_path):
+    """The name of the column is free, but numbers of other things would pass as new people."""
+    depart(book, tmp_path / "1", FIRST)
+    visits = replace(FIRST.rows, whose=pl.DataFrame({"visit": list("efgh")}))
+
+    said = depart(book, tmp_path / "2", Leaving(rows=visits), min_k=2)
+
+    assert "Another column names people in 1 earlier release" in said.sentences[-1]
+
+
+@pytest.mark.parametrize("floor", [{"min_l": 2}, {"max_t": 0.5}])
+def test_a_floor_of_values_needs_a_sensitive_column(book, tmp_path, floor):
+    """A policy is checked when it is read; this section came with `Release.write`."""
+    without = Leaving(rows=replace(FIRST.rows, sensitive=pl.DataFrame()))
+
+    with pytest.raises(ParameterError, match="no sensitive column"):
+        depart(book, tmp_path / "1", without, **floor)
+
+    assert not book.releases()
+
+
+def test_groups_of_releases_without_classes_are_said_to_be_unseen(book, tmp_path):
+    depart(book, tmp_path / "1", drawn("abcd", pay="1"))
+
+    first = depart(book, tmp_path / "2", FIRST, min_k=2)
+    shares_draws = replace(FIRST.rows, drawn={"pay": "1"})
+    second = depart(book, tmp_path / "3", Leaving(rows=shares_draws), min_k=2)
+
+    assert "no earlier release" in first.sentences[0]
+    assert "no groups can be compared in 1 earlier release." in first.sentences[-1]
+    assert "Checked against 2 earlier releases" in second.sentences[0]
+    assert "no groups can be compared in 1 earlier release." in second.sentences[-1]
 
 
 def test_a_second_draw_is_counted_by_person_and_column(book, tmp_path):
@@ -172,6 +204,19 @@ def test_a_second_draw_is_counted_by_person_and_column(book, tmp_path):
     assert "2 people get another draw of 'pay'" in second.weaknesses[0]
     assert "1 person gets another draw of 'pay'" in third.weaknesses[0]  # x has had "2" alone
     assert "no classes" in third.sentences[-1]
+
+
+def test_only_what_was_compared_is_said_to_be_checked_against(book, tmp_path):
+    depart(book, tmp_path / "1", FIRST)
+    depart(book, tmp_path / "2", Leaving(), claims=[claim(0.6)], kind="synthetic")
+
+    alone = depart(book, tmp_path / "3", Leaving(), kind="model")
+    private = depart(book, tmp_path / "4", Leaving(), claims=[claim(0.4)], kind="synthetic")
+    rows = depart(book, tmp_path / "5", FIRST)
+
+    assert "no earlier release" in alone.sentences[0]
+    assert "Checked against 1 earlier release of" in private.sentences[0]
+    assert "Checked against 1 earlier release of" in rows.sentences[0]
 
 
 def test_epsilon_is_added_up_and_has_a_floor(book, tmp_path):

@@ -52,6 +52,19 @@ def test_other_classes_weaken() -> None:
     assert not verdict.remedies
 
 
+def test_each_release_that_divides_more_people_weakens() -> None:
+    """Others were in as small a group before: that doesn't make it any better."""
+    first = [(p, p // 6, p) for p in range(12)]
+    second, third = ([(p, int(p % 6 < n), p) for p in range(12)] for n in (4, 2))
+    assert "k = 2 for 4 people; each alone keeps 4." in judged([first], second).weaknesses[0]
+    verdict = judged([first, second], third)
+    assert verdict.status == "weakens"
+    assert verdict.weaknesses[0].endswith("k = 2 for 8 people; each alone keeps 4.")
+    again = judged([first, second], first)
+    assert again.status == "holds"
+    assert again.sentences[0].endswith("k = 2 by earlier releases alone.")
+
+
 @pytest.mark.parametrize(
     ("floor", "words"),
     [

@@ -109,6 +109,12 @@ class SectionBooking:
                 f"A release of the kind {kind.name!r} has no classes to reuse or to wait for.",
                 hint="Leave out [[reuse and leave_out|--reuse and --leave-out]].",
             )
+        of_values = self._floor.l is not None or self._floor.t is not None
+        if of_values and rows is not None and not (is_plain or rows.sensitive):
+            raise ParameterError(
+                "The section has min_l or max_t, and the release has no sensitive column.",
+                hint="Leave them out, or give a column the role 'sensitive'.",
+            )
         with self._book.writing() as pen:
             if left.keeps_files and (self._audited or []) != self._with_files():
                 raise ReleaseError(
@@ -147,7 +153,13 @@ class SectionBooking:
         drawn = compared.second_draws(scope)
         status = "weakens" if drawn and verdict.status == "holds" else verdict.status
         which = _RECEIVERS[self.section.join == "all"]
-        seen = [each for each in scope if left.rows is None or each.number in compared.coded]
+        read = {*compared.coded, *(self._audited or ())}
+        adds_up = sum_epsilon([own]) > 0
+        seen = [
+            each
+            for each in scope
+            if each.number in read or (adds_up and sum_epsilon([(each.kind, each.claims)]))
+        ]
         lead = f"The book has no earlier release of {which} to compare it with."
         if seen:
             lead = f"Checked against {_spell(len(seen))} of {which}: {_FOUND[status]}."
@@ -231,6 +243,12 @@ class _Compared:
                 f"{_spell(len(known) - len(alike)).capitalize()} can't be compared: people are "
                 "named by other columns there."
             )
+        own = set(rows.whose.columns)
+        if others := sum(not each.matched and set(each.whose) != own for each in alike):
+            unseen.append(
+                f"Another column names people in {_spell(others)}: they are found there only if "
+                "both columns spell them alike."
+            )
         if rows.matched:
             unseen.append(
                 "No column names the person, so people were matched by columns. This is weaker: "
@@ -244,6 +262,13 @@ class _Compared:
             if not is_plain or each.drawn.keys() & rows.drawn.keys()
         }
         there = {number: each for number, each in read.items() if each is not None}
+        plain = [] if is_plain else [n for n, it in there.items() if (it.classes < 0).all()]
+        if plain:
+            unseen.append(f"Without classes, no groups can be compared in {_spell(len(plain))}.")
+        drawn = {each.number: each.drawn.keys() for each in alike}
+        for number in plain:
+            if not drawn[number] & rows.drawn.keys():
+                del there[number]
         coded, n_persons = _code(there | {0: new}, matched=rows.matched)
         had_people = {each.number for each in earlier if each.people}
         return cls(

@@ -91,12 +91,19 @@ def fit_leaving(
     cells = made.cells
     if cells is None:  # nobody waits: of a sample, no row can
         return made, 0
-    second = np.zeros(len(cells), dtype=np.bool_)
     placed = cells >= 0
-    second[placed] = booking.waiting(_in_cells(rows, cells, np.arange(made.plan.partition.n_cells)))
-    if second.any():
-        made = fit_without(made, second)
-    gone = first | (placed & (made.fitted.cell_of_row < 0))
+    stays = placed
+    while True:
+        again = np.zeros(len(cells), dtype=np.bool_)
+        in_cells = _in_cells(rows, made.fitted.cell_of_row, np.arange(made.plan.partition.n_cells))
+        again[stays] = booking.waiting(in_cells)
+        if not again.any():
+            break
+        made = fit_without(made, again)
+        asked, stays = stays & ~again, made.fitted.cell_of_row >= 0
+        if (asked == stays).all():  # else cells went that miss a guarantee now: look again
+            break
+    gone = first | (placed & ~stays)
     _check_share(rows, gone, booking.section.leave_out)
     return made, int(gone.sum())
 

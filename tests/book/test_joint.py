@@ -14,13 +14,13 @@ from halfmask.book._joint import CodedRelease, JointClasses, join_classes, numbe
 N_PERSONS = 200
 
 
-def coded(rows: Rows, number: int = 1) -> CodedRelease:
+def coded(rows: Rows) -> CodedRelease:
     persons, classes, values = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return CodedRelease(number=number, persons=persons, classes=classes, sensitive={"s": values})
+    return CodedRelease(persons=persons, classes=classes, sensitive={"s": values})
 
 
 def joined(*releases: Rows) -> JointClasses:
-    return join_classes([coded(rows, i) for i, rows in enumerate(releases)], N_PERSONS)
+    return join_classes([coded(rows) for rows in releases], N_PERSONS)
 
 
 @st.composite
@@ -113,7 +113,6 @@ def test_a_unit_of_matched_people_counts_its_most_rows() -> None:
     more = coded([(0, 0, 0), (1, 0, 1), (1, 0, 1), (1, 0, 1)])
     releases = [
         CodedRelease(
-            number=one.number,
             persons=one.persons,
             classes=one.classes,
             sensitive=one.sensitive,
@@ -134,17 +133,17 @@ def test_any_numbers_may_stand_for_classes(releases: list[Rows]) -> None:
 
 def test_a_release_without_classes_says_nothing() -> None:
     rows = coded([(0, 0, 0), (1, 0, 1)])
-    bare = CodedRelease(number=2, persons=np.array([0]), classes=np.array([-1]))
+    bare = CodedRelease(persons=np.array([0]), classes=np.array([-1]))
     assert join_classes([rows, bare], 3).effective_k == 2
     empty = join_classes([bare], 3)
     assert (empty.effective_k, empty.columns, empty.n_groups) == (None, (), 0)
     with pytest.raises(ParameterError, match="or none"):
-        CodedRelease(number=2, persons=np.array([0, 1]), classes=np.array([-1, 0]))
+        CodedRelease(persons=np.array([0, 1]), classes=np.array([-1, 0]))
 
 
 def test_a_column_of_one_release_only() -> None:
     rows = coded([(p, 0, 0) for p in range(3)])
-    bare = CodedRelease(number=2, persons=np.arange(3, 6), classes=np.zeros(3, dtype=np.int64))
+    bare = CodedRelease(persons=np.arange(3, 6), classes=np.zeros(3, dtype=np.int64))
     joint = join_classes([bare, rows], 6)
     assert min(joint.spreads["s"][0].least.tolist()) == 1
     assert joint.count_candidates("s")[0].tolist() == [1, 1, 1, 0, 0, 0]

@@ -38,7 +38,6 @@ class CodedRelease:
     people with the same values: such a unit counts as often as it has rows.
     """
 
-    number: int
     persons: NDArray[np.int64]
     classes: NDArray[np.int64]
     sensitive: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)

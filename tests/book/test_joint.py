@@ -55,7 +55,7 @@ def test_groups_are_those_of_a_count_person_by_person(releases: list[Rows]) -> N
         assert joint.sizes[number] == len(people)
         assert least[number] == l
         assert greatest[number] == float(t)
-    assert joint.effective_k == min(len(group.people) for group in groups)
+    assert joint.sizes.min() == min(len(group.people) for group in groups)
 
 
 @given(series())
@@ -84,15 +84,15 @@ def test_composition_of_three_releases() -> None:
     second = [(p, p % 4 // 2, 0) for p in range(8)]
     third = [(p, p % 2, 0) for p in range(8)]
     for pair in ((first, second), (second, third), (first, third)):
-        assert joined(*pair).effective_k == 2
-    assert joined(first, second, third).effective_k == 1
+        assert joined(*pair).sizes.min() == 2
+    assert joined(first, second, third).sizes.min() == 1
 
 
 def test_who_leaves_and_comes_back_is_a_group() -> None:
     everybody = [(p, 0, p) for p in range(6)]
     without = [row for row in everybody if row[0] != 3]
     joint = joined(everybody, without, everybody)
-    assert joint.effective_k == 1
+    assert joint.sizes.min() == 1
     assert joint.sizes[joint.groups[:6]].tolist() == [5, 5, 5, 1, 5, 5]
 
 
@@ -122,7 +122,7 @@ def test_a_unit_of_matched_people_counts_its_most_rows() -> None:
     ]
     joint = join_classes(releases, 3)
     assert joint.sizes[joint.groups[:2]].tolist() == [2, 3]
-    assert joint.effective_k == 2
+    assert joint.sizes.min() == 2
 
 
 @given(series())
@@ -134,9 +134,9 @@ def test_any_numbers_may_stand_for_classes(releases: list[Rows]) -> None:
 def test_a_release_without_classes_says_nothing() -> None:
     rows = coded([(0, 0, 0), (1, 0, 1)])
     bare = CodedRelease(persons=np.array([0]), classes=np.array([-1]))
-    assert join_classes([rows, bare], 3).effective_k == 2
+    assert join_classes([rows, bare], 3).sizes.min() == 2
     empty = join_classes([bare], 3)
-    assert (empty.effective_k, empty.columns, empty.n_groups) == (None, (), 0)
+    assert (empty.columns, empty.n_groups) == ((), 0)
     with pytest.raises(ParameterError, match="or none"):
         CodedRelease(persons=np.array([0, 1]), classes=np.array([-1, 0]))
 

@@ -127,11 +127,6 @@ class JointClasses:
         sizes = np.bincount(self.groups + 1, self.weights, minlength=self.n_groups + 1)
         return sizes[1:].astype(np.int64)
 
-    @property
-    def effective_k(self) -> int | None:
-        """The size of the smallest group, None where no release has classes."""
-        return int(self.sizes.min()) if self.n_groups else None
-
     def count_people(self, persons: NDArray[np.bool_]) -> int:
         """Return how many people some persons stand for."""
         return int(self.weights[persons & (self.groups >= 0)].sum())

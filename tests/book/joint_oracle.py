@@ -51,14 +51,15 @@ def distance(mine: Counter[int], rows: Rows) -> Fraction:
 
 
 def candidates_in(releases: list[Rows]) -> dict[int, set[int]]:
-    """Return the values that all classes of a person have."""
+    """Return the values that the classes of a person have in every release that has the person."""
     found: dict[int, set[int]] = {}
     for rows in releases:
         values: dict[int, set[int]] = {}
         for _, own, value in rows:
             values.setdefault(own, set()).add(value)
-        for person, own, _ in rows:
-            found[person] = found.get(person, values[own]) & values[own]
+        for person, classes in classes_in(rows).items():
+            here = set().union(*(values[own] for own in classes))
+            found[person] = found.get(person, here) & here
     return found
 
 

@@ -152,5 +152,5 @@ def test_nobody_waits_without_a_floor_or_without_classes() -> None:
     rows = coded([(0, 0, 0), (1, 1, 0)])
     before = join_classes([rows], 2)
     assert not find_waiting(before, rows, Floor(), key=KEY).any()
-    bare = CodedRelease(number=2, persons=np.array([0, 1]), classes=np.array([-1, -1]))
+    bare = CodedRelease(persons=np.array([0, 1]), classes=np.array([-1, -1]))
     assert not find_waiting(before, bare, Floor(k=5), key=KEY).any()

@@ -38,6 +38,7 @@ k = 5
 dataset = "people"
 receiver = "somebody"
 leave_out = 0.5
+min_k = 2
 """
 
 

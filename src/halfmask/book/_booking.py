@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from halfmask.book._joint import CodedRelease, JointClasses, join_classes, numbe
 from halfmask.book._judging import REMEDIES, Floor, judge_release
 from halfmask.book._waiting import find_waiting
 from halfmask.claims.manifest import PRIVACY_LEDGER
-from halfmask.release.booking import Leaving
+from halfmask.release.booking import Departure, Leaving
 from halfmask.release.release import stated_claims
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from halfmask.book._judging import JointVerdict
     from halfmask.book._people import BookedRows
     from halfmask.book.section import BookSection
-    from halfmask.claims import Claim, Manifest
+    from halfmask.claims import Claim
     from halfmask.release import Release
     from halfmask.release.booking import LeavingRows
 
@@ -98,7 +98,7 @@ class SectionBooking:
             yield folders
 
     @contextmanager
-    def leaving(self, release: Release[Any], out: str | Path) -> Iterator[BookedDeparture]:
+    def leaving(self, release: Release[Any], out: str | Path) -> Iterator[Departure]:
         """Check a release, and yield how it is booked; raise where it is refused."""
         kind = release.kind
         left = Leaving() if kind.leaving is None else kind.leaving(release)
@@ -132,7 +132,7 @@ class SectionBooking:
                 accepted_by=self.section.accepted_by,
                 reason=self.section.reason,
             )
-            yield BookedDeparture(sentences, weaknesses, pend)
+            yield Departure(sentences=sentences, weaknesses=weaknesses, book=pend)
 
     def _judge(
         self, release: Release[Any], left: Leaving, rows: BookedRows | None
@@ -196,19 +196,6 @@ class SectionBooking:
             for each in self._in_scope(self._earlier())
             if not each.forgotten and any(name.startswith("file:") for name in each.kept)
         ]
-
-
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
-class BookedDeparture:
-    """A release that was checked and isn't refused: a `Departure`."""
-
-    sentences: Sequence[str]
-    weaknesses: Sequence[str]
-    pend: Callable[[Manifest, Path], int]
-
-    def book(self, manifest: Manifest, folder: Path) -> None:
-        """Book it as pending, right before its folder gets its name."""
-        self.pend(manifest, folder)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
@@ -350,7 +337,7 @@ def _code(
     for (number, each), persons in zip(tables.items(), numbers, strict=True):
         codes = {name: np.searchsorted(distinct[name], it) for name, it in each.sensitive.items()}
         coded[number] = CodedRelease(
-            number=number, persons=persons, classes=each.classes, sensitive=codes, matched=matched
+            persons=persons, classes=each.classes, sensitive=codes, matched=matched
         )
     return coded, n_persons
 

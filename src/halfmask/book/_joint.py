@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,7 +29,7 @@ class Spread(NamedTuple):
     distance: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class CodedRelease:
     """The rows of a release, coded: whose each is, its class and its sensitive values.
 
@@ -38,7 +38,6 @@ class CodedRelease:
     people with the same values: such a unit counts as often as it has rows.
     """
 
-    number: int
     persons: NDArray[np.int64]
     classes: NDArray[np.int64]
     sensitive: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
@@ -64,19 +63,24 @@ class CodedRelease:
             sensitive={name: codes[rows] for name, codes in self.sensitive.items()},
         )
 
-    def rounds(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Yield persons and classes, each person once a round: the first class, the second, ..."""
+    @cached_property
+    def class_sets(self) -> NDArray[np.int64]:
+        """Which set of classes the person of each row has: their class, if all have one row."""
         if not len(self.persons) or np.bincount(self.persons).max() == 1:
-            yield self.persons, self.classes
-            return
+            return self.classes
         n_classes = int(self.classes.max()) + 1
         pairs = _counted(self.persons * n_classes + self.classes)[0]
         persons, classes = np.divmod(pairs, n_classes)
         starts = np.flatnonzero(_changes(persons))
         sizes = np.diff(starts, append=len(persons))
-        for rank in range(int(sizes.max())):
+        sets, n_sets = np.zeros(int(persons.max()) + 1, dtype=np.int64), 1
+        for rank in range(int(sizes.max())):  # the first class of each person, the second, ...
             starts, sizes = starts[sizes > rank], sizes[sizes > rank]
-            yield persons[starts + rank], classes[starts + rank]
+            whose = persons[starts + rank]
+            labels, n_found = _label(sets[whose] * n_classes + classes[starts + rank])
+            sets[whose] = labels + n_sets
+            n_sets += n_found
+        return _label(sets[self.persons])[0]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
@@ -95,12 +99,9 @@ class JointClasses:
         """Return the groups after one more release: who is absent from it stays together."""
         if not release.has_classes:
             return self
-        groups = self.groups.copy()
-        n_groups, n_classes = self.n_groups, int(release.classes.max()) + 1
-        for persons, classes in release.rounds():
-            labels, n_found = _label((groups[persons] + 1) * n_classes + classes)
-            groups[persons] = labels + n_groups
-            n_groups += n_found
+        groups, sets = self.groups.copy(), release.class_sets
+        labels, _ = _label((groups[release.persons] + 1) * (int(sets.max()) + 1) + sets)
+        groups[release.persons] = labels + self.n_groups
         weights = self.weights
         if release.matched:
             rows = np.bincount(release.persons, minlength=len(groups))
@@ -125,11 +126,6 @@ class JointClasses:
         """How many people each group has."""
         sizes = np.bincount(self.groups + 1, self.weights, minlength=self.n_groups + 1)
         return sizes[1:].astype(np.int64)
-
-    @property
-    def effective_k(self) -> int | None:
-        """The size of the smallest group, None where no release has classes."""
-        return int(self.sizes.min()) if self.n_groups else None
 
     def count_people(self, persons: NDArray[np.bool_]) -> int:
         """Return how many people some persons stand for."""
@@ -173,8 +169,9 @@ class JointClasses:
     def count_candidates(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return how many values each person can have, if it has the same in all releases.
 
-        The values that all of a person's classes have; in all releases and without the newest. 0
-        where they have none in common, and for who is in no release with the column.
+        The values of a person's classes in a release, and of these the ones that all releases have;
+        in all releases and without the newest. 0 where they have none in common, and for who is in
+        no release with the column.
         """
         from halfmask.kernels.attacks.candidates import keep_common  # noqa: PLC0415 # numba: late
 
@@ -187,20 +184,34 @@ class JointClasses:
                 earlier = lengths.copy()
             if column not in release.sensitive:
                 continue
-            pairs = _counted(release.classes * n_values + release.sensitive[column])[0]
+            pairs = _values_of_sets(release, release.sensitive[column], n_values)
             sizes = np.bincount(pairs // n_values)
-            for persons, classes in release.rounds():
-                class_of = np.full(self.n_groups, -1)
-                class_of[self.groups[persons]] = classes
-                new = np.flatnonzero((class_of >= 0) & (lengths < 0))
-                room = sizes[class_of[new]]
-                starts[new] = n_left + np.cumsum(room) - room
-                n_left += int(room.sum())
-                if n_left > len(left):
-                    left = np.append(left, np.empty(n_left, dtype=np.int64))
-                keep_common(class_of, pairs, n_values, starts, lengths, left)
+            set_of = np.full(self.n_groups, -1)
+            set_of[self.groups[release.persons]] = release.class_sets
+            new = np.flatnonzero((set_of >= 0) & (lengths < 0))
+            room = sizes[set_of[new]]
+            starts[new] = n_left + np.cumsum(room) - room
+            n_left += int(room.sum())
+            left = np.append(left, np.empty(n_left - len(left), dtype=np.int64))
+            keep_common(set_of, pairs, n_values, starts, lengths, left)
         now, before = (np.append(np.maximum(one, 0), 0)[self.groups] for one in (lengths, earlier))
         return now, before
+
+
+def _values_of_sets(
+    release: CodedRelease, codes: NDArray[np.int64], n_values: int
+) -> NDArray[np.int64]:
+    """Return which set of classes has which value in one of them: set * n_values + value."""
+    pairs = _counted(release.classes * n_values + codes)[0]
+    if release.class_sets is release.classes:
+        return pairs
+    sizes = np.bincount(pairs // n_values)
+    both = _counted(release.class_sets * len(sizes) + release.classes)[0]
+    sets, classes = np.divmod(both, len(sizes))
+    room = sizes[classes]
+    firsts = (np.cumsum(sizes) - sizes)[classes] - (np.cumsum(room) - room)
+    values = pairs[np.repeat(firsts, room) + np.arange(int(room.sum()))] % n_values
+    return _counted(np.repeat(sets, room) * n_values + values)[0]
 
 
 def join_classes(releases: Sequence[CodedRelease], n_persons: int) -> JointClasses:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
@@ -46,13 +46,11 @@ class Floor:
 class JointVerdict:
     """What a release does to people who are in earlier ones.
 
-    ``exposed`` has how many people have one candidate, by column. ``sentences`` say all that was
-    found, ``weaknesses`` what isn't protected, ``remedies`` what to do about a refusal.
+    ``sentences`` say all that was found, ``weaknesses`` what isn't protected, ``remedies`` what to
+    do about a refusal.
     """
 
     status: Status
-    k: int | None
-    exposed: Mapping[str, int]
     sentences: tuple[str, ...]
     weaknesses: tuple[str, ...]
     remedies: tuple[str, ...]
@@ -138,12 +136,11 @@ def judge_release(
     weaker by it. Without a floor for groups it weakens those that are below what releases keep
     alone. ``spent`` is the epsilon of the earlier releases, ``epsilon`` that of the release.
     """
-    found, exposed = [], {}
+    found = []
     if len(after.releases) > len(before.releases):
         found = list(_judge_groups(before, after, floor))
         for column in after.columns:
-            exposed[column], new = _count_exposed(column, after)
-            if new:
+            if new := _count_exposed(column, after):
                 words = (
                     f"one value of {column!r} is left for {_spell(new)} whose value stays the same"
                 )
@@ -160,8 +157,6 @@ def judge_release(
     found.sort(key=lambda one: _STATUSES.index(one[0]))
     return JointVerdict(
         status=found[0][0] if found else "holds",
-        k=after.effective_k,
-        exposed=exposed,
         sentences=tuple(words for _, words in found),
         weaknesses=tuple(words for status, words in found if status != "holds"),
         remedies=remedies,
@@ -191,16 +186,13 @@ def _judge_groups(
             yield "weakens", f"{told}; each alone keeps {bound}"
 
 
-def _count_exposed(column: str, after: JointClasses) -> tuple[int, int]:
-    """Return how many people have one candidate, and how many only by joining the newest."""
+def _count_exposed(column: str, after: JointClasses) -> int:
+    """Return how many people have one candidate only because the newest release joins others."""
+    if len(after.releases) == 1 or column not in after.releases[-1].sensitive:
+        return 0
     now, earlier = after.count_candidates(column)
-    new = (now == 1) & (earlier != 1)
-    if len(after.releases) == 1:
-        return after.count_people(now == 1), 0
-    if column in after.releases[-1].sensitive:
-        own = join_classes(after.releases[-1:], len(after.groups))
-        new &= own.count_candidates(column)[0] != 1
-    return after.count_people(now == 1), after.count_people(new)
+    own, _ = join_classes(after.releases[-1:], len(after.groups)).count_candidates(column)
+    return after.count_people((now == 1) & (earlier != 1) & (own != 1))
 
 
 def _spell(people: int) -> str:

@@ -59,6 +59,11 @@ class BookSection(Section):
                 "needs both 'accepted_by' and 'reason', and a word in each, or neither.",
                 hint="Who accepts a weaker release says why.",
             )
+        if self.leave_out and self.min_k is self.min_l is self.max_t is None:
+            raise PolicyError(
+                "has leave_out and no floor for which people could wait.",
+                hint="Add [book] with min_k to the policy.",
+            )
         if self.person is not None and self.match:
             raise PolicyError(
                 "has a person and columns to match.", hint="Leave out match: a person is stronger."

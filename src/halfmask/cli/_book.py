@@ -68,21 +68,18 @@ class BookOptions:
         opened = rooms.book.ReleaseBook.open(vault, dataset=given["dataset"])
         if self.reuse not in {None, "last"}:  # the last one that has classes
             given["reuse"] = opened.find(self.reuse)
-        section = _section(given)
-        if self.leave_out and section.min_k is section.min_l is section.max_t is None:
-            raise UsageError(
-                "With --leave-out, people wait so that a floor holds, and there is none.",
-                hint="Add [book] with min_k to POLICY.",
-            )
-        return opened.booking(section)
+        return opened.booking(_section(given))
 
 
 def _section(keys: dict[str, Any]) -> rooms.book.BookSection:
+    from pydantic import ValidationError  # noqa: PLC0415 # loads late
+
     try:
         return rooms.book.BookSection(**keys)
-    except PolicyError as error:  # of the options that it was made of
-        raise UsageError(error.what, hint=error.hint) from None
-    except ValueError:  # pydantic's, which quotes them
+    except ValidationError as error:  # it quotes values
+        own = error.errors(include_url=False)[0].get("ctx", {}).get("error")
+        if isinstance(own, PolicyError):
+            raise UsageError(f"[book] {own.what}", hint=own.hint) from None
         raise UsageError(
             "An option of the book has a value that it can't have.",
             hint="--leave-out is a share below 1. Names aren't empty.",

@@ -5,7 +5,7 @@ The book is a room above this one, and kinds of release are above the book: they
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -50,19 +50,17 @@ class Leaving:
     plan: bytes | None = None
 
 
-class Departure(Protocol):
-    """A release that was checked against the book, and is not refused."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Departure:
+    """A release that was checked against the book and isn't refused.
 
-    @property
-    def sentences(self) -> Sequence[str]:
-        """What it was checked against and what was found, for its page."""
+    ``sentences`` say on its page what was found, ``weaknesses`` what isn't protected. ``book``
+    takes the manifest and the folder, right before the folder gets its name.
+    """
 
-    @property
-    def weaknesses(self) -> Sequence[str]:
-        """What the check found that the release doesn't protect from."""
-
-    def book(self, manifest: Manifest, folder: Path) -> None:
-        """Book it: all is written and verified, and its folder gets its name next."""
+    sentences: Sequence[str]
+    weaknesses: Sequence[str]
+    book: Callable[[Manifest, Path], object]
 
 
 class Booking(Protocol):

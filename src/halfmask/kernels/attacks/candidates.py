@@ -1,4 +1,4 @@
-"""The values that all classes of a person have: what is left who knows several releases."""
+"""The values of a person's classes that all releases have: the candidates of an attacker."""
 
 from __future__ import annotations
 

@@ -195,6 +195,12 @@ def test_plans_are_found_by_number_or_the_last_one(book, tmp_path):
         depart(book, tmp_path / "4", Leaving(), reuse=1)
 
 
+def test_the_first_tables_say_that_rows_were_not_compared(book, tmp_path):
+    depart(book, tmp_path / "1", FIRST)
+    said = depart(book, tmp_path / "2", Leaving(keeps_files=True), booking=_audited(book))
+    assert "no earlier release" in said.sentences[0]
+
+
 def test_tables_must_have_been_protected_together_with_those_that_left(book, tmp_path):
     """A release of tables that left in between wasn't seen when these were protected."""
     depart(book, tmp_path / "1", Leaving(keeps_files=True), booking=_audited(book))

@@ -145,7 +145,9 @@ class SectionBooking:
         drawn = compared.second_draws(scope)
         status = "weakens" if drawn and verdict.status == "holds" else verdict.status
         which = _RECEIVERS[self.section.join == "all"]
-        seen = [each for each in scope if left.rows is None or each.number in compared.coded]
+        is_summed = left.rows is None and (not left.keeps_files or sum_epsilon([own]) > 0)
+        numbers = {*compared.coded, *(self._audited or ())}
+        seen = [each for each in scope if is_summed or each.number in numbers]
         lead = f"The book has no earlier release of {which} to compare it with."
         if seen:
             lead = f"Checked against {_spell(len(seen))} of {which}: {_FOUND[status]}."

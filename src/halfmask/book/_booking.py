@@ -145,7 +145,7 @@ class SectionBooking:
         drawn = compared.second_draws(scope)
         status = "weakens" if drawn and verdict.status == "holds" else verdict.status
         which = _RECEIVERS[self.section.join == "all"]
-        is_summed = left.rows is None and (not left.keeps_files or sum_epsilon([own]) > 0)
+        is_summed = left.rows is None and sum_epsilon([own]) > 0
         numbers = {*compared.coded, *(self._audited or ())}
         seen = [each for each in scope if is_summed or each.number in numbers]
         lead = f"The book has no earlier release of {which} to compare it with."

@@ -94,6 +94,17 @@ def test_a_release_below_the_floor_is_refused(floor: Floor, words: str) -> None:
     assert "[[" not in str(error) + str(error.at_terminal[1])
 
 
+def test_advice_for_a_first_release_whose_people_have_several_rows() -> None:
+    """There are no classes to reuse; who is in two classes is alone, whatever k is."""
+    verdict = judged([], [*FIRST, (0, 1, 2), (1, 0, 2)], Floor(k=5))
+    assert verdict.status == "refused"
+    one_row, coarser, *_ = verdict.remedies
+    assert one_row == "keep one row of each person, since rows of 1 person are in several classes"
+    assert "larger k" in coarser
+    later = judged([FIRST], SECOND, Floor(k=3)).remedies
+    assert not any("one row" in remedy for remedy in later)
+
+
 def test_a_floor_that_holds_is_enough() -> None:
     verdict = judged([FIRST], SECOND, Floor(k=2))
     assert (verdict.status, verdict.weaknesses) == ("holds", ())

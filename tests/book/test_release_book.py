@@ -104,6 +104,8 @@ class TestBooked:
             book.people_of(3)
         publish(book, tmp_path / "3", text="age\n1\n")
         assert book.find(tmp_path / "1") == 3, "the newest of two with one content"
+        shutil.rmtree(tmp_path / "2")
+        assert book.find(tmp_path / "2") == 2, "a folder that was deleted since"
 
     def test_folders_that_were_altered_or_deleted(self, book, tmp_path):
         for name in ("same", "data", "manifest", "gone", "moved"):

@@ -68,6 +68,9 @@ def test_a_release_is_booked_and_shown(owner):
         assert answer.status == 0
         assert "CANARY-receiver" in answer.out
         assert "CANARY-name" not in answer.out + answer.err
+    for claim in shown["claims"]:
+        if column := claim["about"].get("column"):
+            assert f"- {column}: {claim['model']}" in answer.out
 
 
 def test_a_second_release_is_refused_and_accepted(owner):

@@ -63,7 +63,9 @@ class SectionBooking:
         """Return the plan of the earlier release that is to be reused, if one is named."""
         wanted = self.section.reuse
         if wanted == "last":
-            planned = [it.number for it in self._earlier() if "plan" in it.kept]
+            planned = [
+                it.number for it in self._earlier() if "plan" in it.kept and not it.forgotten
+            ]
             wanted = planned[-1] if planned else 0
         plan = self._book.plan_of(wanted) if wanted else None
         if plan is None and wanted is not None:
@@ -143,8 +145,9 @@ class SectionBooking:
         compared = _Compared.of(self._book, earlier, left.rows, rows)
         own = (release.kind.name, stated_claims(release))
         verdict = compared.judged(scope, self._floor, own)
-        unknown = compared.unknown(scope) if self._floor.is_about_groups else []
-        if (verdict.status == "refused" or unknown) and self.section.accepted_by is None:
+        unknown = compared.unknown(scope)
+        is_unsure = bool(unknown) and self._floor.is_about_groups
+        if (verdict.status == "refused" or is_unsure) and self.section.accepted_by is None:
             hint = f"In this order: {'; '.join(verdict.remedies)}."
             raise GuaranteeNotMetError(
                 f"The book refuses the release. {' '.join([*verdict.weaknesses, *unknown])}",
@@ -249,13 +252,6 @@ class _Compared:
             if not is_plain or each.drawn.keys() & rows.drawn.keys()
         }
         there = {number: each for number, each in read.items() if each is not None}
-        plain = [] if is_plain else [n for n, it in there.items() if (it.classes < 0).all()]
-        if plain:
-            unseen.append(f"Without classes, no groups can be compared in {_spell(len(plain))}.")
-        drawn = {each.number: each.drawn.keys() for each in alike}
-        for number in plain:
-            if not drawn[number] & rows.drawn.keys():
-                del there[number]
         coded, n_persons = _code(there | {0: new}, matched=rows.matched)
         had_people = {each.number for each in earlier if each.people}
         return cls(
@@ -267,9 +263,9 @@ class _Compared:
         )
 
     def unknown(self, earlier: Iterable[BookedRelease]) -> list[str]:
-        """Return why a floor can't be judged: there are people that nobody can compare now."""
+        """Return that not all groups are known: there are people that nobody can compare now."""
         lacking = sum(each.number in self.unread for each in earlier)
-        return [f"The floor can't be judged without {_spell(lacking)}."] if lacking else []
+        return [f"Groups can't be judged without {_spell(lacking)}."] if lacking else []
 
     def uncounted(self, earlier: Iterable[BookedRelease]) -> list[str]:
         """Return that what releases without classes say of the same people isn't counted."""

@@ -147,7 +147,8 @@ def judge_release(
                 found.append(("weakens", words))
         together = "Together with the earlier releases, " if before.releases else ""
         found = [(status, f"{together}{words}.") for status, words in found]
-    remedies: tuple[str, ...] = REMEDIES if any(status == "refused" for status, _ in found) else ()
+    is_refused = any(status == "refused" for status, _ in found)
+    remedies = tuple(_find_remedies(after)) if is_refused else ()
     total, limit = spent + epsilon, floor.epsilon
     if limit is not None and epsilon > 0 and total > limit * (1 + _ROUNDING):
         found.append(("refused", f"Epsilon adds up to {total:.6g}; it must be at most {limit:g}."))
@@ -161,6 +162,15 @@ def judge_release(
         weaknesses=tuple(words for status, words in found if status != "holds"),
         remedies=remedies,
     )
+
+
+def _find_remedies(after: JointClasses) -> Iterator[str]:
+    """Yield what an owner can do. People with rows in several classes are small groups."""
+    new = after.releases[-1]
+    several = [] if new.matched else [len(persons) for persons, _ in new.rounds()][1:2]
+    for people in several:
+        yield f"keep one row of each person, since rows of {_spell(people)} are in several classes"
+    yield from REMEDIES[len(after.releases) == 1 :]  # the first has no earlier classes
 
 
 def _judge_groups(

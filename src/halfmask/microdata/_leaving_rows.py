@@ -96,6 +96,8 @@ def fit_leaving(
     second[placed] = booking.waiting(_in_cells(rows, cells, np.arange(made.plan.partition.n_cells)))
     if second.any():
         made = fit_without(made, second)
+    if made.waiting is not None:
+        first = made.waiting
     gone = first | (placed & (made.fitted.cell_of_row < 0))
     _check_share(rows, gone, booking.section.leave_out)
     return made, int(gone.sum())

@@ -167,9 +167,9 @@ def judge_release(
 def _find_remedies(after: JointClasses) -> Iterator[str]:
     """Yield what an owner can do. People with rows in several classes are small groups."""
     new = after.releases[-1]
-    several = [] if new.matched else [len(persons) for persons, _ in new.rounds()][1:2]
-    for people in several:
-        yield f"keep one row of each person, since rows of {_spell(people)} are in several classes"
+    several = 0 if new.matched else new.count_scattered()
+    if several:
+        yield f"keep one row of each person, since rows of {_spell(several)} are in several classes"
     yield from REMEDIES[len(after.releases) == 1 :]  # the first has no earlier classes
 
 

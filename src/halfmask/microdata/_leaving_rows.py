@@ -103,6 +103,8 @@ def fit_leaving(
         asked, stays = stays & ~again, made.fitted.cell_of_row >= 0
         if (asked == stays).all():  # else cells went that miss a guarantee now: look again
             break
+    if made.waiting is not None:
+        first = made.waiting
     gone = first | (placed & ~stays)
     _check_share(rows, gone, booking.section.leave_out)
     return made, int(gone.sum())

@@ -45,6 +45,12 @@ class BookOptions:
     )
     reason: str | None = option("--reason TEXT: With --accept: why it is accepted.")
 
+    def section_text(self) -> str:
+        """Return ``[book]`` of a policy that is made: what stays the same for the next release."""
+        import tomlkit  # noqa: PLC0415 # rare
+
+        return tomlkit.dumps({"book": {"dataset": self.book or "", "receiver": self.receiver}})
+
     def open(self, policy: Any, vault: Vault | None) -> Booking | None:  # noqa: ANN401 # of any kind
         """Return how a release is booked; nothing if no option says it, but perhaps the policy."""
         keys = {"book": "dataset", "accept": "accepted_by"}

@@ -13,6 +13,7 @@ from tests.book.joint_oracle import Rows, groups_of, is_allowed
 from tests.book.test_joint import N_PERSONS, coded, joined, series
 
 from halfmask._errors import GuaranteeNotMetError
+from halfmask.book import _waiting
 from halfmask.book._joint import CodedRelease, join_classes
 from halfmask.book._judging import Floor, judge_release
 from halfmask.book._waiting import find_waiting
@@ -154,3 +155,21 @@ def test_nobody_waits_without_a_floor_or_without_classes() -> None:
     assert not find_waiting(before, rows, Floor(), key=KEY).any()
     bare = CodedRelease(persons=np.array([0, 1]), classes=np.array([-1, -1]))
     assert not find_waiting(before, bare, Floor(k=5), key=KEY).any()
+
+
+def test_many_classes_wait_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two hundred people of one value stay behind: hundreds of classes must wait for their t.
+    old = [(p, 0, p % 2 if p >= 200 else 0) for p in range(8000)]
+    before = join_classes([coded(old)], 8000)
+    new = coded([(p, p // 10, value) for p, _, value in old[200:]])
+    steps: list[int] = []
+
+    def counted(*given: Any) -> Any:
+        steps.append(given[-1])
+        return choose(*given)
+
+    choose = _waiting._choose_more
+    monkeypatch.setattr(_waiting, "_choose_more", counted)
+    waits = find_waiting(before, new, Floor(k=5, t=0.03), key=KEY)
+    assert 0 < waits.sum() < len(waits)
+    assert len(steps) < 30

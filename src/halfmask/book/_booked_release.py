@@ -26,7 +26,7 @@ class BookedRelease:
         How many people are in it, ``None`` where nobody's rows left; by which columns they are
         compared, and whether these only stand for the person, which is weaker.
     drawn, kept
-        The columns that a mask randomised, each with a digest of the key of its draws; and what the
+        The columns that a mask randomised, each with a digest of its draws; and what the
         book has of it: ``"people"``, ``"plan"``, and ``"file:NAME"`` of tables.
     verdict, accepted_by, reason
         What was found, in sentences; who accepted that it is below the floor, and why.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from halfmask.book._joint import CodedRelease, JointClasses
 
 
+_PATIENCE = 16
+
+
 def find_waiting(
     before: JointClasses,
     new: CodedRelease,
@@ -28,7 +32,8 @@ def find_waiting(
 
     The people of an earlier group who have the same classes leave together, or wait together. Where
     too few of an earlier group stay behind, others wait with them: people drawn by the key from
-    classes that have enough, else whole classes of that group, the smallest first.
+    classes that have enough, else whole classes of that group, the smallest first: one by one, then
+    more and more at once, or a table with many classes would take hours.
 
     ``leave_out`` is the largest share of people that may wait; None is any.
     """
@@ -37,12 +42,13 @@ def find_waiting(
     n_people = int(leaves.sum())
     drawn = keyed_order(len(leaves), key=key)
     for part in (Floor(k=floor.k), floor):  # by k alone first: it needs no values
-        while True:
+        for n_tries in count():
             after = before.joined_with(new.keeping(leaves[new.persons]))
             weak = find_weak_groups(before, after, part)
             if not weak.any():
                 break
-            leaves &= ~_choose_more(before, after, weak, leaves, drawn, floor.k or 0)
+            n_classes = 1 << max(0, n_tries - _PATIENCE)
+            leaves &= ~_choose_more(before, after, weak, leaves, drawn, floor.k or 0, n_classes)
     share = (n_people - int(leaves.sum())) / max(n_people, 1)
     if leave_out is not None and share > leave_out:
         raise GuaranteeNotMetError(
@@ -59,6 +65,7 @@ def _choose_more(
     leaves: NDArray[np.bool_],
     drawn: NDArray[np.int64],
     k: int,
+    n_classes: int,
 ) -> NDArray[np.bool_]:
     """Return who waits next: weak groups that leave, and people of those that leave weak rests."""
     is_leaving = np.zeros(after.n_groups, dtype=np.bool_)
@@ -77,10 +84,12 @@ def _choose_more(
     found = np.zeros(len(lacks), dtype=np.int64)
     np.add.at(found, old, weights * is_drawn)
     suffices = (found >= lacks) & (lacks > 0)
-    smallest = np.full(len(lacks), -1)
-    largest_first = np.argsort(-after.sizes[groups], kind="stable")
-    smallest[old[largest_first]] = groups[largest_first]  # the last one stays
-    more[people] = np.where(suffices[old], is_drawn, groups == smallest[old])
+    found_in = np.full(after.n_groups, before.n_groups)
+    found_in[groups] = old
+    smallest_first = np.lexsort((after.sizes, found_in))
+    rank = np.empty_like(found_in)
+    rank[smallest_first] = _running(found_in[smallest_first], np.ones_like(rank))
+    more[people] = np.where(suffices[old], is_drawn, rank[groups] <= n_classes)
     return more
 
 

@@ -38,6 +38,7 @@ _ReleaseBook: TypeAlias = Any  # its module imports this one
 _RECEIVERS: Final = ("this receiver", "all receivers")
 _FOUND: Final = {
     "holds": "what was compared is no weaker by this one",
+    "keeps": "what was compared keeps the floor",
     "weakens": "together they are weaker than alone",
     "refused": "together they are below the floor, which was accepted in writing",
 }
@@ -154,7 +155,9 @@ class SectionBooking:
                 hint=hint if verdict.remedies else f"Only this is left: {REMEDIES[-1]}.",
             )
         drawn = compared.second_draws(scope)
-        status = "weakens" if drawn and verdict.status == "holds" else verdict.status
+        status: str = "weakens" if drawn and verdict.status == "holds" else verdict.status
+        if status == "holds" and self._floor.is_about_groups and 0 in compared.coded:
+            status = "keeps"  # it may be weaker than before, and above the floor
         which = _RECEIVERS[self.section.join == "all"]
         read = {*compared.coded, *(self._audited or ())}
         adds_up = sum_epsilon([own]) > 0

@@ -197,12 +197,12 @@ class ReleaseBook:
     def check_folders(self) -> dict[int, str]:
         """Return which releases are ``"altered"`` or ``"missing"`` now, by number.
 
-        Manifest and data files are compared. Object stores aren't looked at.
+        Manifest and data files are compared. Object stores aren't looked at, nor what was forgotten.
         """
         found = {}
         for each in self.releases():
             folder, hashes = Path(each.out), {MANIFEST_NAME: each.manifest_sha256, **each.files}
-            if each.state != "left" or "://" in each.out:
+            if each.state != "left" or each.forgotten or "://" in each.out:
                 continue
             if any(_hash_of(folder / name) != sha256 for name, sha256 in hashes.items()):
                 found[each.number] = "altered" if folder.is_dir() else "missing"

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from halfmask.anonymize._growth import GrowthPlan
     from halfmask.anonymize._partition import Partition
+    from halfmask.anonymize._sealed_plan import SealedPlan
     from halfmask.anonymize._summary import Summary
     from halfmask.anonymize.coding import RangeGrid
     from halfmask.anonymize.lattice import NodePeople
     from halfmask.anonymize.method import Method
-    from halfmask.anonymize.reusing import SealedPlan
     from halfmask.data import Column, Schema
     from halfmask.guarantees import Guarantee, Judgement
 

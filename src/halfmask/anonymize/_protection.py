@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize._population import PlacedPeople, Population
+    from halfmask.anonymize._sealed_plan import SealedPlan
     from halfmask.anonymize.coding import Coding
     from halfmask.anonymize.lattice import Objective
     from halfmask.anonymize.method import Method
     from halfmask.anonymize.recodings import Recoding
-    from halfmask.anonymize.reusing import SealedPlan
     from halfmask.data import Schema
     from halfmask.guarantees import Classes, Guarantee
 

@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 LOWEST := .venv-lowest
 # What reads and writes tables, counts classes, encodes, hashes and answers: where versions show.
-LOWEST_TESTS := $(addprefix tests/,data guarantees masks verifier vault anonymize/test_anonymizer.py \
+LOWEST_TESTS := $(addprefix tests/,data guarantees masks verifier vault book anonymize/test_anonymizer.py \
   microdata/test_protect.py encode/test_codec.py hashing/test_hasher.py training/test_estimator.py \
   cli/test_protect.py cli/test_describe.py cli/test_query.py events/test_running.py \
   $(addprefix dp/,accounting ledger noise queries safepub synthesis))

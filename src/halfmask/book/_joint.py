@@ -256,7 +256,7 @@ def number_people(
     if len(other):  # other digests with the same beginning
         pairs = np.stack([high[other], low[other]], axis=1)
         found, places = np.unique(pairs, axis=0, return_inverse=True)
-        numbers[other] = places + n_people
+        numbers[other] = places.reshape(-1) + n_people  # NumPy 2.0 keeps an axis
         n_people += len(found)
     ends = np.cumsum([len(one) for one in halves])
     return [numbers[end - len(one) : end] for one, end in zip(halves, ends, strict=True)], n_people

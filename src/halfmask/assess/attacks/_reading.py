@@ -78,8 +78,16 @@ def read_times(texts: pl.Series, dtype: pl.DataType) -> pl.Series:
     if dtype == pl.Date:
         days = moments.cast(pl.Date)
         days = days.set((days.cast(moments.dtype) != moments).fill_null(value=False), None)
-        return _first_read([days, texts.str.to_date(strict=False)])
+        return _first_read([days, _dates(texts)])
     return recast(moments, dtype)
+
+
+def _dates(texts: pl.Series) -> pl.Series:
+    """Return the dates that texts spell in the form of most; missing for others."""
+    try:
+        return texts.str.to_date(strict=False)
+    except pl.exceptions.ComputeError:  # polars 1.42, where no text spells a date
+        return pl.Series(texts.name, [None], dtype=pl.Date).new_from_index(0, len(texts))
 
 
 def recast(values: pl.Series, dtype: pl.DataType) -> pl.Series:

@@ -171,6 +171,7 @@ HASHES = ("0db57141", "4a23f970", "9c3c9093")
         ({"match": ["agee"]}, CLASSES, "'agee'"),
         ({"min_l": 2}, CLASSES | {"columns": {**COLUMNS, "ill": COLUMNS["age"]}}, "min_l"),
         ({"accepted_by": "Ann"}, CLASSES, "needs both"),
+        ({"accepted_by": "", "reason": " "}, CLASSES, "a word in each"),
         ({"receiver": ""}, CLASSES, "receiver"),
         ({"min_k": 1}, CLASSES, "min_k"),
         ({"join": "some"}, CLASSES, "join"),

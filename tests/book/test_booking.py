@@ -137,7 +137,9 @@ def test_forgotten_releases_and_other_keys_of_people_are_said_to_be_unseen(book,
         whose=whose, classes=np.array([0, 1, 1, 0]), sensitive=pl.DataFrame(), matched=True
     )
 
-    with pytest.raises(GuaranteeNotMetError, match="can't be judged without 2 earlier releases"):
+    with pytest.raises(
+        GuaranteeNotMetError, match="Groups can't be judged without 2 earlier releases"
+    ):
         depart(book, tmp_path / "3", Leaving(rows=rows), min_k=2)
     accepted = {"accepted_by": "Ada", "reason": "The people have agreed."}
     departed = depart(book, tmp_path / "3", Leaving(rows=rows), min_k=2, **accepted)
@@ -160,6 +162,27 @@ def test_releases_without_classes_are_said_to_be_uncounted(book, tmp_path):
     assert any("isn't counted" in each for each in said.weaknesses)
 
 
+def test_people_under_another_column_are_told(book, tmp_path):
+    """The name of the column is free, but numbers of other things would pass as new people."""
+    depart(book, tmp_path / "1", FIRST)
+    visits = replace(FIRST.rows, whose=pl.DataFrame({"visit": list("efgh")}))
+
+    said = depart(book, tmp_path / "2", Leaving(rows=visits), min_k=2)
+
+    assert "Another column names people in 1 earlier release" in said.sentences[-1]
+
+
+@pytest.mark.parametrize("floor", [{"min_l": 2}, {"max_t": 0.5}])
+def test_a_floor_of_values_needs_a_sensitive_column(book, tmp_path, floor):
+    """A policy is checked when it is read; this section came with `Release.write`."""
+    without = Leaving(rows=replace(FIRST.rows, sensitive=pl.DataFrame()))
+
+    with pytest.raises(ParameterError, match="no sensitive column"):
+        depart(book, tmp_path / "1", without, **floor)
+
+    assert not book.releases()
+
+
 def test_a_second_draw_is_counted_by_person_and_column(book, tmp_path):
     """Of b, c there are two draws of pay; of c, d the draws of age are the same."""
     first = depart(book, tmp_path / "1", drawn("abcd", pay="1", age="1"))
@@ -172,6 +195,19 @@ def test_a_second_draw_is_counted_by_person_and_column(book, tmp_path):
     assert "2 people get another draw of 'pay'" in second.weaknesses[0]
     assert "1 person gets another draw of 'pay'" in third.weaknesses[0]  # x has had "2" alone
     assert "no classes" in third.sentences[-1]
+
+
+def test_only_what_was_compared_is_said_to_be_checked_against(book, tmp_path):
+    depart(book, tmp_path / "1", FIRST)
+    depart(book, tmp_path / "2", Leaving(), claims=[claim(0.6)], kind="synthetic")
+
+    alone = depart(book, tmp_path / "3", Leaving(), kind="model")
+    private = depart(book, tmp_path / "4", Leaving(), claims=[claim(0.4)], kind="synthetic")
+    rows = depart(book, tmp_path / "5", FIRST)
+
+    assert "no earlier release" in alone.sentences[0]
+    assert "Checked against 1 earlier release of" in private.sentences[0]
+    assert "Checked against 1 earlier release of" in rows.sentences[0]
 
 
 def test_epsilon_is_added_up_and_has_a_floor(book, tmp_path):
@@ -208,6 +244,12 @@ def test_plans_are_found_by_number_or_the_last_one(book, tmp_path):
         book.booking(section(reuse=3)).reused()
     with pytest.raises(ParameterError, match="no classes to reuse"):
         depart(book, tmp_path / "4", Leaving(), reuse=1)
+
+
+def test_the_first_tables_say_that_rows_were_not_compared(book, tmp_path):
+    depart(book, tmp_path / "1", FIRST)
+    said = depart(book, tmp_path / "2", Leaving(keeps_files=True), booking=_audited(book))
+    assert "no earlier release" in said.sentences[0]
 
 
 def test_tables_must_have_been_protected_together_with_those_that_left(book, tmp_path):

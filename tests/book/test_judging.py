@@ -56,6 +56,19 @@ def test_other_classes_weaken() -> None:
     assert not verdict.remedies
 
 
+def test_each_release_that_divides_more_people_weakens() -> None:
+    """Others were in as small a group before: that doesn't make it any better."""
+    first = [(p, p // 6, p) for p in range(12)]
+    second, third = ([(p, int(p % 6 < n), p) for p in range(12)] for n in (4, 2))
+    assert "k = 2 for 4 people; each alone keeps 4." in judged([first], second).weaknesses[0]
+    verdict = judged([first, second], third)
+    assert verdict.status == "weakens"
+    assert verdict.weaknesses[0].endswith("k = 2 for 8 people; each alone keeps 4.")
+    again = judged([first, second], first)
+    assert again.status == "holds"
+    assert again.sentences[0].endswith("k = 2 by earlier releases alone.")
+
+
 @pytest.mark.parametrize(
     ("floor", "words"),
     [
@@ -79,6 +92,17 @@ def test_a_release_below_the_floor_is_refused(floor: Floor, words: str) -> None:
     assert "--" not in str(error)
     assert "--reuse NUMBER" in str(error.at_terminal[1])
     assert "[[" not in str(error) + str(error.at_terminal[1])
+
+
+def test_advice_for_a_first_release_whose_people_have_several_rows() -> None:
+    """There are no classes to reuse; who is in two classes is alone, whatever k is."""
+    verdict = judged([], [*FIRST, (0, 1, 2), (1, 0, 2)], Floor(k=5))
+    assert verdict.status == "refused"
+    one_row, coarser, *_ = verdict.remedies
+    assert one_row == "keep one row of each person, since rows of 1 person are in several classes"
+    assert "larger k" in coarser
+    later = judged([FIRST], SECOND, Floor(k=3)).remedies
+    assert not any("one row" in remedy for remedy in later)
 
 
 def test_a_floor_that_holds_is_enough() -> None:

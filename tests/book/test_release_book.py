@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -103,6 +104,8 @@ class TestBooked:
             book.people_of(3)
         publish(book, tmp_path / "3", text="age\n1\n")
         assert book.find(tmp_path / "1") == 3, "the newest of two with one content"
+        shutil.rmtree(tmp_path / "2")
+        assert book.find(tmp_path / "2") == 2, "a folder that was deleted since"
 
     def test_folders_that_were_altered_or_deleted(self, book, tmp_path):
         for name in ("same", "data", "manifest", "gone", "moved"):
@@ -207,6 +210,18 @@ class TestDigests:
         digests = book.digest_rows(rows)
         assert digests.n_people == n
         assert len(digests.to_bytes()) < 30 * n
+
+    @pytest.mark.parametrize(
+        ("number", "dtype"),
+        [(2.0**53, pl.Float64), (2.0**24, pl.Float32), (float("nan"), pl.Float64)],
+    )
+    def test_floats_that_can_be_two_people_are_refused(self, book, number, dtype):
+        """As whole numbers, the same people have other texts: they would pass as new ones."""
+        whose = pl.DataFrame({"person": pl.Series([1.0, number], dtype=dtype)})
+        rows = LeavingRows(whose=whose, classes=np.zeros(2, dtype=np.int64), sensitive=whose)
+        with pytest.raises(DataError, match="1 floats that name nobody for certain"):
+            book.digest_rows(rows)
+        assert book.digest_rows(replace(rows, matched=True)).n_people == 2
 
     def test_a_row_of_nobody_is_refused(self, book, tmp_path):
         with pytest.raises(DataError, match="nobody in 1 rows"):

@@ -32,6 +32,11 @@ def policy(receiver: str = "a", *, columns: dict[str, Any] | None = None, **book
     )
 
 
+def full_domain(columns: dict[str, Any], **book: Any) -> Policy:
+    asked = policy(columns=columns, **book).model_dump(exclude_unset=True, by_alias=True)
+    return Policy(**asked, method={"name": "full-domain"})
+
+
 def people(numbers, ages=(30, 60)) -> pl.DataFrame:
     """Return people of whom the even ones have the first age."""
     return pl.DataFrame(
@@ -133,6 +138,20 @@ def test_newcomers_wait_where_some_may(vault, tmp_path):
     assert not (tmp_path / "3").exists()
 
 
+def test_who_is_left_alone_in_a_class_waits_and_is_counted(vault, tmp_path):
+    """Two newcomers wait; the one who moved into their class too, and two whom that one left."""
+    age = {"role": "quasi_identifier", "kind": "numeric", "hierarchy": {"intervals": [10]}}
+    columns = {**COLUMNS, "age": age}
+    release(vault, tmp_path / "1", people(range(12)), full_domain(columns, min_k=3))
+    moved = people(range(14)).with_columns(
+        age=pl.when(pl.col("who") >= 11).then(90).otherwise(pl.col("age"))
+    )
+    made = protect(moved, full_domain(columns, min_k=3, reuse="last", leave_out=0.4), vault=vault)
+    assert (made.rows["out"], made.rows["waiting"]) == (9, 5)
+    with pytest.raises(GuaranteeNotMetError, match=r"35\.71%"):
+        protect(moved, full_domain(columns, min_k=3, reuse="last", leave_out=0.3), vault=vault)
+
+
 def test_columns_that_stand_for_the_person_are_a_weaker_check_that_says_so(vault, tmp_path):
     columns = {name: it for name, it in COLUMNS.items() if name != "who"}
     rows = people(range(12)).drop("who")
@@ -179,7 +198,9 @@ def test_a_book_that_nobody_made_is_an_error(vault, tmp_path):
 def test_a_floor_that_a_forgotten_release_leaves_unknown_is_refused(vault, tmp_path):
     release(vault, tmp_path / "1", people(range(12)))
     ReleaseBook.open(vault, dataset="people").forget(1)
-    with pytest.raises(GuaranteeNotMetError, match="can't be judged without 1 earlier release"):
+    with pytest.raises(
+        GuaranteeNotMetError, match="Groups can't be judged without 1 earlier release"
+    ):
         release(vault, tmp_path / "2", people(range(13)))
     assert not (tmp_path / "2").exists()
     release(vault, tmp_path / "2", people(range(13)), policy(accepted_by="Ada", reason="Old."))

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from halfmask.book import ReleaseBook
+from halfmask.microdata import Policy
 from halfmask.vault import KeyFile, Vault
 
 BOOK = """
@@ -68,6 +69,24 @@ def test_a_release_is_booked_and_shown(owner):
         assert answer.status == 0
         assert "CANARY-receiver" in answer.out
         assert "CANARY-name" not in answer.out + answer.err
+        for claim in shown["claims"] if "show" in command else ():
+            if column := claim["about"].get("column"):
+                assert f"- {column}: {claim['model']}" in answer.out
+
+
+def test_a_policy_that_is_made_names_the_book(owner):
+    """Who protects by that file next month is checked as well."""
+    columns = ("--quasi-identifiers", "age", "-k", "4", "--out", owner.desk.folder / "made")
+    lock = ("--vault", owner.where, "--vault-key-file", owner.key)
+    books = ("--book", "people", "--receiver", 'the "clinic"')
+    said = owner.run("protect", owner.desk.table, *columns, *books, *lock)
+    assert said.status == 0, said.err
+
+    made = Policy.load(owner.desk.folder / "made.policy.toml")
+    assert made.book is not None
+    assert (made.book.dataset, made.book.receiver) == ("people", 'the "clinic"')
+    (listed,) = owner.book("list", "--json").json["releases"]
+    assert listed["receiver"] == 'the "clinic"'
 
 
 def test_a_second_release_is_refused_and_accepted(owner):

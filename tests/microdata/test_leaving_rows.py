@@ -264,6 +264,18 @@ def test_it_is_an_error_if_more_people_lose_their_class_than_may_wait():
         booked(table, policy(("0.5", "0.34")), waits=who, only_in_classes=True)
 
 
+def test_who_waits_is_asked_again_where_cells_fell_that_missed_a_guarantee():
+    """Their people are missing now, too: a rest of an earlier group can be too small by it."""
+    who = frozenset(people()["id"].to_list()[::3])
+
+    release, book = booked(people(), policy(("0.5", "0.9")), waits=who, only_in_classes=True)
+
+    assert release.rows["waiting"] > len(who)
+    _, second, last = (set(each.whose["id"]) for each in book.asked)
+    assert len(second) == 400
+    assert last == set(rows_of(release).whose["id"])
+
+
 def test_another_months_rows_fall_into_the_classes_of_the_plan():
     first, _ = booked(people(), policy())
     sealed = leaving(first).plan

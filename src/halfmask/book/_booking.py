@@ -63,7 +63,9 @@ class SectionBooking:
         """Return the plan of the earlier release that is to be reused, if one is named."""
         wanted = self.section.reuse
         if wanted == "last":
-            planned = [it.number for it in self._earlier() if "plan" in it.kept]
+            planned = [
+                it.number for it in self._earlier() if "plan" in it.kept and not it.forgotten
+            ]
             wanted = planned[-1] if planned else 0
         plan = self._book.plan_of(wanted) if wanted else None
         if plan is None and wanted is not None:
@@ -109,6 +111,12 @@ class SectionBooking:
                 f"A release of the kind {kind.name!r} has no classes to reuse or to wait for.",
                 hint="Leave out [[reuse and leave_out|--reuse and --leave-out]].",
             )
+        of_values = self._floor.l is not None or self._floor.t is not None
+        if of_values and rows is not None and not (is_plain or rows.sensitive):
+            raise ParameterError(
+                "The section has min_l or max_t, and the release has no sensitive column.",
+                hint="Leave them out, or give a column the role 'sensitive'.",
+            )
         with self._book.writing() as pen:
             if left.keeps_files and (self._audited or []) != self._with_files():
                 raise ReleaseError(
@@ -137,8 +145,9 @@ class SectionBooking:
         compared = _Compared.of(self._book, earlier, left.rows, rows)
         own = (release.kind.name, stated_claims(release))
         verdict = compared.judged(scope, self._floor, own)
-        unknown = compared.unknown(scope) if self._floor.is_about_groups else []
-        if (verdict.status == "refused" or unknown) and self.section.accepted_by is None:
+        unknown = compared.unknown(scope)
+        is_unsure = bool(unknown) and self._floor.is_about_groups
+        if (verdict.status == "refused" or is_unsure) and self.section.accepted_by is None:
             hint = f"In this order: {'; '.join(verdict.remedies)}."
             raise GuaranteeNotMetError(
                 f"The book refuses the release. {' '.join([*verdict.weaknesses, *unknown])}",
@@ -147,7 +156,13 @@ class SectionBooking:
         drawn = compared.second_draws(scope)
         status = "weakens" if drawn and verdict.status == "holds" else verdict.status
         which = _RECEIVERS[self.section.join == "all"]
-        seen = [each for each in scope if left.rows is None or each.number in compared.coded]
+        read = {*compared.coded, *(self._audited or ())}
+        adds_up = sum_epsilon([own]) > 0
+        seen = [
+            each
+            for each in scope
+            if each.number in read or (adds_up and sum_epsilon([(each.kind, each.claims)]))
+        ]
         lead = f"The book has no earlier release of {which} to compare it with."
         if seen:
             lead = f"Checked against {_spell(len(seen))} of {which}: {_FOUND[status]}."
@@ -218,6 +233,12 @@ class _Compared:
                 f"{_spell(len(known) - len(alike)).capitalize()} can't be compared: people are "
                 "named by other columns there."
             )
+        own = set(rows.whose.columns)
+        if others := sum(not each.matched and set(each.whose) != own for each in alike):
+            unseen.append(
+                f"Another column names people in {_spell(others)}: they are found there only if "
+                "both columns spell them alike."
+            )
         if rows.matched:
             unseen.append(
                 "No column names the person, so people were matched by columns. This is weaker: "
@@ -242,9 +263,9 @@ class _Compared:
         )
 
     def unknown(self, earlier: Iterable[BookedRelease]) -> list[str]:
-        """Return why a floor can't be judged: there are people that nobody can compare now."""
+        """Return that not all groups are known: there are people that nobody can compare now."""
         lacking = sum(each.number in self.unread for each in earlier)
-        return [f"The floor can't be judged without {_spell(lacking)}."] if lacking else []
+        return [f"Groups can't be judged without {_spell(lacking)}."] if lacking else []
 
     def uncounted(self, earlier: Iterable[BookedRelease]) -> list[str]:
         """Return that what releases without classes say of the same people isn't counted."""

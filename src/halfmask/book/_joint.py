@@ -59,6 +59,13 @@ class CodedRelease:
             sensitive={name: codes[rows] for name, codes in self.sensitive.items()},
         )
 
+    def count_scattered(self) -> int:
+        """Return how many persons have rows in several classes."""
+        order = np.lexsort((self.classes, self.persons))
+        persons, classes = self.persons[order], self.classes[order]
+        is_scattered = (persons[1:] == persons[:-1]) & (classes[1:] != classes[:-1])
+        return len(np.unique(persons[1:][is_scattered]))
+
     @cached_property
     def class_sets(self) -> NDArray[np.int64]:
         """Which set of classes the person of each row has: their class, if all have one row."""

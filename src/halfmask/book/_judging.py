@@ -84,14 +84,16 @@ def _measures(joint: JointClasses, floor: Floor) -> Iterator[_Measure]:
             yield _Measure(f"t of {column!r}", -floor.t, -now.distance, -earlier.distance)
 
 
-def _compare(before: JointClasses, after: JointClasses) -> Iterator[_Measure]:
-    """Yield k and l, with the number that releases keep alone in place of a floor."""
-    own = join_classes(after.releases[-1:], len(after.groups))
+def _compare(after: JointClasses) -> Iterator[_Measure]:
+    """Yield k and l, with the number that each release keeps alone in place of a floor."""
     low = Floor(k=UNBOUNDED, l=UNBOUNDED)
-    alone = [measure for joint in (before, own) for measure in _measures(joint, low)]
+    alone: dict[str, float] = {}
+    for release in after.releases:
+        for one in _measures(join_classes([release], len(after.groups)), low):
+            least = one.values.min(initial=UNBOUNDED)
+            alone[one.name] = min(alone.get(one.name, UNBOUNDED), least)
     for measure in _measures(after, low):
-        lows = [one.values.min(initial=UNBOUNDED) for one in alone if one.name == measure.name]
-        yield measure._replace(bound=min(lows))
+        yield measure._replace(bound=alone[measure.name])
 
 
 def _find_smaller(before: JointClasses, after: JointClasses) -> NDArray[np.bool_]:
@@ -141,7 +143,8 @@ def judge_release(
                 found.append(("weakens", words))
         together = "Together with the earlier releases, " if before.releases else ""
         found = [(status, f"{together}{words}.") for status, words in found]
-    remedies: tuple[str, ...] = REMEDIES if any(status == "refused" for status, _ in found) else ()
+    is_refused = any(status == "refused" for status, _ in found)
+    remedies = tuple(_find_remedies(after)) if is_refused else ()
     total, limit = spent + epsilon, floor.epsilon
     if limit is not None and epsilon > 0 and total > limit * (1 + _ROUNDING):
         found.append(("refused", f"Epsilon adds up to {total:.6g}; it must be at most {limit:g}."))
@@ -157,18 +160,27 @@ def judge_release(
     )
 
 
+def _find_remedies(after: JointClasses) -> Iterator[str]:
+    """Yield what an owner can do. People with rows in several classes are small groups."""
+    new = after.releases[-1]
+    several = 0 if new.matched else new.count_scattered()
+    if several:
+        yield f"keep one row of each person, since rows of {_spell(several)} are in several classes"
+    yield from REMEDIES[len(after.releases) == 1 :]  # the first has no earlier classes
+
+
 def _judge_groups(
     before: JointClasses, after: JointClasses, floor: Floor
 ) -> Iterator[tuple[Status, str]]:
     """Yield what holds of groups and what doesn't, in words."""
     smaller = _find_smaller(before, after)
     limits = list(_measures(after, floor))
-    for measure in limits or _compare(before, after):
+    for measure in limits or _compare(after):
         weak = measure.find_weak(smaller)
         bound = f"{abs(measure.bound):g}"
         people = _spell(after.count_people(weak[after.groups]))
         if not weak.any():
-            is_old = bool(limits) and measure.values.min() < measure.bound
+            is_old = measure.values.min() < measure.bound
             told = measure.tell(measure.values)
             yield "holds", f"{told} by earlier releases alone" if is_old else told
         elif limits:

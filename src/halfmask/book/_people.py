@@ -83,6 +83,8 @@ def digest_rows(rows: LeavingRows, secret: Secret) -> BookedRows:
             f"The column of the person names nobody in {missing:,} rows.",
             hint="Leave these rows out, or give each of them a person of its own.",
         )
+    for column in () if rows.matched else whose:
+        _check_exact(column)
     # Columns that stand for the person are compared only with the same columns.
     key = secret.key("matched", column="\0".join(whose.columns))
     if not rows.matched:
@@ -95,6 +97,20 @@ def digest_rows(rows: LeavingRows, secret: Secret) -> BookedRows:
             for each in rows.sensitive
         },
     )
+
+
+def _check_exact(persons: pl.Series) -> None:
+    """Raise for floats that can stand for two whole numbers, or for none."""
+    if not persons.dtype.is_float():
+        return
+    exact = 2**24 if persons.dtype == pl.Float32 else 2**53
+    wrong = int((~(persons.abs() < exact)).sum())
+    if wrong:
+        raise DataError(
+            f"The column of the person has {wrong:,} floats that name nobody for certain: larger "
+            "ones than their type can tell apart, or no numbers.",
+            hint="Give the column as whole numbers or as text.",
+        )
 
 
 def _digests(table: pl.DataFrame, key: bytes, n_bytes: int) -> NDArray[np.uint64]:

@@ -114,6 +114,10 @@ class ReleaseBook:
         if text in {str(each.number) for each in known}:
             return int(text)
         found = _hash_of(Path(text) / MANIFEST_NAME)
+        place = _written(text)
+        gone = [it.number for it in known if it.number in left and it.out == place]
+        if found is None and gone and not place.endswith("://"):  # it was deleted since
+            return max(gone)
         if found not in left.values():
             raise _unknown()
         return max(number for number, sha256 in left.items() if sha256 == found)

@@ -53,9 +53,10 @@ class BookSection(Section):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        if (self.accepted_by is None) != (self.reason is None):
+        said = [self.accepted_by, self.reason]
+        if said != [None, None] and not all(each and each.strip() for each in said):
             raise PolicyError(
-                "needs both 'accepted_by' and 'reason', or neither.",
+                "needs both 'accepted_by' and 'reason', and a word in each, or neither.",
                 hint="Who accepts a weaker release says why.",
             )
         if self.leave_out and self.min_k is self.min_l is self.max_t is None:

@@ -16,6 +16,7 @@ from halfmask.cli._vault import LockOptions, confirm
 
 if TYPE_CHECKING:
     from halfmask.book import BookedRelease, ReleaseBook
+    from halfmask.claims import Claim
     from halfmask.release.booking import Booking
     from halfmask.vault import Vault
 
@@ -36,14 +37,19 @@ class BookOptions:
     )
     leave_out: float | None = option(
         "--leave-out SHARE: Of the book: the largest share of people that may wait for a later "
-        "release.",
+        "release; below 1.",
         min=0,
-        max=1,
     )
     accept: str | None = option(
         "--accept NAME: Of the book: who accepts that less than the floor holds; it is booked."
     )
     reason: str | None = option("--reason TEXT: With --accept: why it is accepted.")
+
+    def section_text(self) -> str:
+        """Return ``[book]`` of a policy that is made: what stays the same for the next release."""
+        import tomlkit  # noqa: PLC0415 # rare
+
+        return tomlkit.dumps({"book": {"dataset": self.book or "", "receiver": self.receiver}})
 
     def open(self, policy: Any, vault: Vault | None) -> Booking | None:  # noqa: ANN401 # of any kind
         """Return how a release is booked; nothing if no option says it, but perhaps the policy."""
@@ -200,6 +206,12 @@ def _as_dict(release: BookedRelease) -> dict[str, object]:
     return {**said, "claims": [each.to_dict() for each in release.claims]}
 
 
+def _claim(claim: Claim) -> str:
+    """Return a claim in words, with the column that it is about."""
+    column = claim.about.get("column")
+    return claim.sentence() if column is None else f"{column}: {claim.sentence()}"
+
+
 def _moment(release: BookedRelease) -> str:
     return release.time.removesuffix("Z").replace("T", " ")
 
@@ -227,7 +239,7 @@ def _show(release: BookedRelease) -> None:
     out.print(table)
     for title, lines in (
         ("Checked against earlier releases", release.verdict),
-        ("Claims", [each.sentence() for each in release.claims]),
+        ("Claims", [_claim(each) for each in release.claims]),
         ("Files", [f"{name}  {digest}" for name, digest in release.files.items()]),
     ):
         if lines:

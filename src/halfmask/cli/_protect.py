@@ -130,7 +130,7 @@ def protect(
     _check_words(table, policy, out, chosen, overwrite=overwrite)
     opened = given.opened(table, policy or "")
     wanted, more, kept = _read_or_make_policy(
-        table, policy, out, chosen, head, saying, overwrite=overwrite
+        table, policy, out, chosen, head, saying, booked=booked, overwrite=overwrite
     )
     if isinstance(wanted, rooms.microdata.Policy) and wanted.is_masks_alone:
         _check_masks_alone(given, budget)
@@ -160,6 +160,7 @@ def _read_or_make_policy(
     head: HeaderOptions,
     saying: SayingOptions,
     *,
+    booked: BookOptions,
     overwrite: bool,
 ) -> tuple[Policy | TablesPolicy, Mapping[str, object], AbstractContextManager[None]]:
     """Return a policy; of one that is made its decisions, and a context that keeps it, too."""
@@ -167,6 +168,8 @@ def _read_or_make_policy(
         return read_policy(policy), {}, nullcontext()
     where = chosen.policy_path(out, overwrite=overwrite)
     made = chosen.make(table, head, folder=where.parent)
+    if booked.receiver is not None:  # who protects by the file next month is checked, too
+        made = made.with_text(f"{made.text}\n{booked.section_text()}")
     if not saying.as_json:
         show_decisions(made, where, console())
     kept = PolicyFile(out=str(where), overwrite=overwrite).kept_if_done(made.text)

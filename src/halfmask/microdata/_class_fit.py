@@ -130,6 +130,8 @@ class ProtectionFit:
     raw_released: np.ndarray[tuple[int], np.dtype[np.int64]] | None
     raw_counts: list[np.ndarray[tuple[int], np.dtype[np.int64]]]
     persons: PersonCodes | None
+    #: Rows that wait, those of whole classes that miss a guarantee without the others too.
+    waiting: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
 
 
 def fit_classes(
@@ -161,10 +163,12 @@ def fit_classes(
     raw_released, counts = None, None
     if not summary.complete:
         counts = count_in_cells(source, protection, fitted, engine=engine, progress=progress)
+    placed = fitted.cell_of_row >= 0
     if waiting is not None:
         fitted = fitted.without(waiting)
     if waiting is not None and protection.method.judges_release:
         plan, fitted, counts = protection.plan_apart(fitted)
+        waiting = waiting | (placed & (fitted.cell_of_row < 0))
     else:
         plan, fitted, counts = protection.plan_counted(fitted, counts)
     if summary.complete:
@@ -179,6 +183,7 @@ def fit_classes(
         raw_released=raw_released,
         raw_counts=raw_counts,
         persons=fitted.persons,
+        waiting=waiting,
     )
 
 

@@ -91,12 +91,21 @@ def fit_leaving(
     cells = made.cells
     if cells is None:  # nobody waits: of a sample, no row can
         return made, 0
-    second = np.zeros(len(cells), dtype=np.bool_)
     placed = cells >= 0
-    second[placed] = booking.waiting(_in_cells(rows, cells, np.arange(made.plan.partition.n_cells)))
-    if second.any():
-        made = fit_without(made, second)
-    gone = first | (placed & (made.fitted.cell_of_row < 0))
+    stays = placed
+    while True:
+        again = np.zeros(len(cells), dtype=np.bool_)
+        in_cells = _in_cells(rows, made.fitted.cell_of_row, np.arange(made.plan.partition.n_cells))
+        again[stays] = booking.waiting(in_cells)
+        if not again.any():
+            break
+        made = fit_without(made, again)
+        asked, stays = stays & ~again, made.fitted.cell_of_row >= 0
+        if (asked == stays).all():  # else cells went that miss a guarantee now: look again
+            break
+    if made.waiting is not None:
+        first = made.waiting
+    gone = first | (placed & ~stays)
     _check_share(rows, gone, booking.section.leave_out)
     return made, int(gone.sum())
 
@@ -109,7 +118,8 @@ def _check_share(rows: LeavingRows, gone: NDArray[np.bool_], leave_out: float) -
         raise GuaranteeNotMetError(
             f"{1 - n_left / n_people:.2%} of people would have to wait so that each class keeps "
             f"its guarantees; at most {leave_out:.2%} may.",
-            hint="Make classes coarser, or raise [[leave_out of [book]|--leave-out]].",
+            hint="Raise [[leave_out of [book]|--leave-out]], make classes coarser from the first "
+            "release on, or ask for a smaller k than the reused classes have.",
         )
 
 

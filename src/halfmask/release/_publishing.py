@@ -44,8 +44,8 @@ def publish(
 
     A page of ``blocks`` is written before the verifier runs, which checks its hash with the other
     files. A ``page`` of the kind's own shows what the verifier found: it is written afterwards,
-    and its hash is added to the manifest. A ``departure`` is booked last: a folder that is
-    there is in the book.
+    and its hash is added to the manifest. A ``departure`` is booked last: the book has each
+    folder that is there.
     """
     progress = job.progress
     with _new_folder(files.folder or job.out, overwrite=job.overwrite) as folder:

@@ -85,7 +85,7 @@ class VaultHeader:
         except KeyMismatchError:
             raise KeyMismatchError(
                 f"The vault doesn't open: {KINDS[self.kind]} of another vault, or a wrong one.",
-                hint="Nothing was read. Without the lock or enough parts, nothing can be.",
+                hint="Nothing was read. Use the lock that the vault has, or join its parts.",
             ) from None
         self.check_root(root_key)
         return root_key

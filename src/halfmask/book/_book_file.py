@@ -101,10 +101,7 @@ class BookFile:
         parts: Mapping[Part, bytes] = _NONE,
         drop: Sequence[int] = (),
     ) -> None:
-        """Write an entry with parts of its release, and without those of the releases ``drop``.
-
-        Only who holds the lock calls it. It is on the disk when this returns.
-        """
+        """Write an entry and parts of its release, and drop others; only who holds the lock may."""
         ((position, _, before),) = self._rows("position DESC LIMIT 1")
         text = json.dumps(entry, allow_nan=False)
         mac = _mac_of(self.secret().key("entries"), text, before)

@@ -19,11 +19,7 @@ UNBOUNDED = np.iinfo(np.int64).max  # of groups that are in no release with a co
 
 
 class Spread(NamedTuple):
-    """The least number of distinct values of each group, and the greatest distance of them.
-
-    Over the releases that have the group: the total variation distance between its values and all
-    values of a release, which bounds t of ordered distances from above.
-    """
+    """By group: the fewest distinct values, the greatest total variation distance (bounds t)."""
 
     least: NDArray[np.int64]
     distance: NDArray[np.float64]
@@ -176,9 +172,7 @@ class JointClasses:
     def count_candidates(self, column: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return how many values each person can have, if it has the same in all releases.
 
-        The values of a person's classes in a release, and of these the ones that all releases have;
-        in all releases and without the newest. 0 where they have none in common, and for who is in
-        no release with the column.
+        In all releases, and without the newest; 0 where no value is left, or no release has any.
         """
         from halfmask.kernels.attacks.candidates import keep_common  # noqa: PLC0415 # numba: late
 
@@ -222,12 +216,7 @@ def _values_of_sets(
 
 
 def join_classes(releases: Sequence[CodedRelease], n_persons: int) -> JointClasses:
-    """Return the groups of people whom several releases together leave.
-
-    Two people are in one group if they have the same classes in the same releases: an attacker may
-    know who is in which release. Who is in none is in no group. The groups are refined release by
-    release.
-    """
+    """Return the groups of people who have the same classes in the same releases."""
     joint = JointClasses(
         releases=(),
         groups=np.full(n_persons, -1, dtype=np.int64),
@@ -241,10 +230,7 @@ def join_classes(releases: Sequence[CodedRelease], n_persons: int) -> JointClass
 def number_people(
     digests: Sequence[NDArray[Any]],
 ) -> tuple[list[NDArray[np.int64]], int]:
-    """Give the people of several releases numbers: one for each digest of 16 bytes.
-
-    Digests are compared whole. An array has two columns of 64-bit numbers, or is of type ``V16``.
-    """
+    """Give the people of several releases numbers: one for each digest of 16 bytes."""
     if not digests:
         return [], 0
     halves = [np.ascontiguousarray(one).view(np.uint64).reshape(-1, 2) for one in digests]

@@ -44,11 +44,7 @@ class Floor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointVerdict:
-    """What a release does to people who are in earlier ones.
-
-    ``sentences`` say all that was found, ``weaknesses`` what isn't protected, ``remedies`` what to
-    do about a refusal.
-    """
+    """What a release does to people who are in earlier ones, and what to do about a refusal."""
 
     status: Status
     sentences: tuple[str, ...]

@@ -271,11 +271,7 @@ class Pen:
         accepted_by: str | None = None,
         reason: str | None = None,
     ) -> int:
-        """Write a release before its folder gets its name, and return its number.
-
-        ``folder`` has its files now, ``out`` is where it is going to be. ``rows`` are those of
-        ``leaving`` as digests, if they were made before.
-        """
+        """Write a release that is in ``folder`` and is going to ``out``; return its number."""
         number, now = 1 + len(self.known), _now()
         if any(now < each.time for each in self.known.values()):
             warnings.warn(

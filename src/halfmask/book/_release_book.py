@@ -197,7 +197,7 @@ class ReleaseBook:
     def check_folders(self) -> dict[int, str]:
         """Return which releases are ``"altered"`` or ``"missing"`` now, by number.
 
-        Manifest and data files are compared. Object stores aren't looked at, nor what was forgotten.
+        Manifest and data files are compared. Object stores and forgotten releases aren't looked at.
         """
         found = {}
         for each in self.releases():

@@ -117,6 +117,19 @@ def test_the_floor_is_about_the_releases_that_can_be_joined(book, tmp_path, join
     assert any("of all receivers: " in each for each in said.weaknesses)
 
 
+def test_what_releases_keep_together_is_counted_for_each_receiver(book, tmp_path):
+    """Each has two people in a class; of both together, people are alone."""
+    assert book.describe_together() == ()
+    depart(book, tmp_path / "1", FIRST, claims=[claim(0.5)])
+    depart(book, tmp_path / "2", SECOND, receiver="registry")
+    depart(book, tmp_path / "3", drawn("abcd", pay="1"), receiver="registry")
+
+    assert book.describe_together() == ("k = 1", "l of 'job' = 1", "epsilon = 0.5")
+    assert book.describe_together("registry")[0] == "k = 2"
+    book.forget(2)
+    assert book.describe_together("registry") == ()
+
+
 def test_a_release_that_failed_is_not_compared(book, tmp_path):
     (tmp_path / "1").mkdir()
     with pytest.raises(OSError, match="not empty"):

@@ -127,7 +127,9 @@ def test_an_altered_release_is_found(owner):
     """By its number; the exit code says it, too. A deleted one is missing."""
     assert owner.protect("first").status == 0
     assert owner.protect("second", "--reuse", "1").status == 0
-    assert owner.book("check", "--json").json["folders"] == {}
+    checked = owner.book("check", "--json").json
+    assert (checked["folders"], checked["together"][0]) == ({}, "k = 4")
+    assert checked["receivers"] == {"CANARY-receiver": checked["together"]}
 
     manifest = owner.desk.folder / "first" / "manifest.json"
     manifest.write_text(manifest.read_text().replace("0", "1", 1))

@@ -17,7 +17,7 @@ import polars as pl
 from halfmask._errors import GuaranteeNotMetError, ParameterError, ReleaseError
 from halfmask._random import fresh_key
 from halfmask.book._joint import CodedRelease, JointClasses, join_classes, number_people
-from halfmask.book._judging import REMEDIES, Floor, judge_release
+from halfmask.book._judging import REMEDIES, Floor, describe_groups, judge_release
 from halfmask.book._waiting import find_waiting
 from halfmask.claims.manifest import PRIVACY_LEDGER
 from halfmask.release.booking import Departure, Leaving
@@ -339,6 +339,25 @@ def _code(
             persons=persons, classes=each.classes, sensitive=codes, matched=matched
         )
     return coded, n_persons
+
+
+def describe_releases(book: _ReleaseBook, receiver: str | None) -> tuple[str, ...]:
+    """Return what the releases of a receiver, or of all, keep together now, in words."""
+    there = [
+        each
+        for each in book.releases()
+        if each.state == "left" and not each.forgotten and receiver in {None, each.receiver}
+    ]
+    read = {
+        each.number: book.people_of(each.number)
+        for each in there
+        if "people" in each.kept and not each.matched
+    }
+    classed = {number: each for number, each in read.items() if (each.classes >= 0).any()}
+    coded, n_persons = _code(classed, matched=False)
+    found = describe_groups(join_classes(list(coded.values()), n_persons))
+    spent = sum_epsilon([(each.kind, each.claims) for each in there])
+    return (*found, f"epsilon = {spent:.6g}") if spent else found
 
 
 def sum_epsilon(releases: Iterable[tuple[str, Sequence[Claim]]]) -> float:

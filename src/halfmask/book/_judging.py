@@ -96,6 +96,14 @@ def _compare(after: JointClasses) -> Iterator[_Measure]:
         yield measure._replace(bound=alone[measure.name])
 
 
+def describe_groups(joint: JointClasses) -> tuple[str, ...]:
+    """Return k and l of all releases together, in words."""
+    if not joint.n_groups:
+        return ()
+    low = Floor(k=UNBOUNDED, l=UNBOUNDED)
+    return tuple(measure.tell(measure.values) for measure in _measures(joint, low))
+
+
 def _find_smaller(before: JointClasses, after: JointClasses) -> NDArray[np.bool_]:
     """Return which groups are smaller than before, or of new people."""
     there = after.groups >= 0

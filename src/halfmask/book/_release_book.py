@@ -194,6 +194,23 @@ class ReleaseBook:
             if chosen := [it for it in known if number in {None, it}]:
                 pen.drop(chosen, forgotten=True)
 
+    def describe_together(self, receiver: str | None = None) -> tuple[str, ...]:
+        """Return what releases keep together now, such as ``"k = 5"``.
+
+        Parameters
+        ----------
+        receiver
+            Whose releases; by default those of all receivers.
+
+        Notes
+        -----
+        **Edge cases.** Releases count that left, weren't forgotten and name persons. Of releases
+        without classes, epsilon alone counts.
+        """
+        from halfmask.book._booking import describe_releases  # noqa: PLC0415 # it imports this module
+
+        return describe_releases(self, receiver)
+
     def check_folders(self) -> dict[int, str]:
         """Return which releases are ``"altered"`` or ``"missing"`` now, by number.
 

@@ -161,12 +161,20 @@ def show(
 def check(dataset: str = DATASET, *, where: BookPlace, saying: AnswerOptions) -> int:
     """Check the book, and whether its releases were altered or deleted since.
 
-    The exit code is 1 if one was.
+    It also counts what all releases keep together now, and those of each receiver. The exit code is
+    1 if a release was altered or deleted.
     """
-    found = where.open(dataset).check_folders()
+    opened = where.open(dataset)
+    found = opened.check_folders()
+    receivers = dict.fromkeys(each.receiver for each in opened.releases())
+    kept = {name: list(opened.describe_together(name)) for name in (None, *receivers)}
     if not found:
         told = "Nothing was altered: no entry of the book, and no folder of its releases."
-        return saying.say({"dataset": dataset, "folders": {}}, told)
+        table = listing("releases of", "keep together")
+        for name, words in kept.items():
+            table.add_row("all receivers" if name is None else printable(name), ", ".join(words))
+        facts = {"dataset": dataset, "folders": {}, "together": kept.pop(None), "receivers": kept}
+        return saying.say(facts, told, *([table] if receivers else ()))
     told = f"{some(len(found), 'release')} altered or missing."
     failed = {"error": told, "hint": _ALTERED, "code": IntegrityError.code, "status": 1}
     table = listing("release", "folder", right=("release",))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from halfmask._errors import GuaranteeNotMetError
 from halfmask.crosstabs._audit import audit
 from halfmask.crosstabs._dimension import CodeSum, Dimension
 from halfmask.crosstabs._pattern import Knowledge, Requirements
@@ -203,6 +205,15 @@ def test_intervals_are_those_of_one_program_for_each_end(drawn):
     assert audit(cells, hidden, needs, knowledge, intervals=False).unmet.size == 0
     wider = require([(each, 0, upper[each] - cells.value[each] + 0.01, ()) for each in cell])
     assert audit(cells, hidden, wider, knowledge, intervals=False).unmet.size == len(cell)
+
+
+def test_a_solver_that_does_not_end_is_an_error(monkeypatch):
+    """Of no steps the limit is 0: so it ends wherever a solver would go in circles."""
+    monkeypatch.setattr("halfmask.crosstabs._program._STEPS", 0)
+    cells = cells_of([[3, 4, 1, 7], [2, 5, 2, 9], [8, 1, 6, 3], [4, 4, 2, 5]])
+    hidden = hide(cells, *((f"a{i}", f"b{j}") for i in range(1, 5) for j in range(1, 5) if i != j))
+    with pytest.raises(GuaranteeNotMetError, match="found no solution"):
+        intervals(cells, hidden)
 
 
 def test_cells_that_move_freely_have_no_limits():

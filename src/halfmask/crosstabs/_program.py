@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from halfmask.crosstabs._cells import CellSystem
     from halfmask.crosstabs._pattern import Knowledge
 
+#: Steps of a solution for each row and column: many more than it takes, but a solver that goes in
+#: circles, as rounding makes one do on some processors, ends with an error.
+_STEPS: Final = 100
 #: By how much an equation or a bound may be missed, as a share of the amount that is asked for.
 TOLERANCE: Final = 1e-6
 #: In systems of more cells, deviations are looked for among so many around a cell first, to which
@@ -235,7 +238,8 @@ def quiet_solver(matrix: csc_array, lower: Floats, upper: Floats) -> Any:  # noq
     solver = highspy.Highs.__new__(highspy.Highs)
     super(highspy.Highs, solver).__init__()
     options = {"output_flag": False, "threads": 1, "random_seed": 0, "presolve": "off"}
-    for option, value in {**options, "solver": "simplex"}.items():
+    most = min(_STEPS * (sum(matrix.shape) + _STEPS), np.iinfo(np.int32).max)
+    for option, value in {**options, "solver": "simplex", "simplex_iteration_limit": most}.items():
         solver.setOptionValue(option, value)
     solver.passModel(model)
     return solver

@@ -53,7 +53,7 @@ def find_waiting(
     if leave_out is not None and share > leave_out:
         raise GuaranteeNotMetError(
             f"{share:.2%} of people would have to wait; at most {leave_out:.2%} may.",
-            hint="Reuse an earlier release, or raise [[leave_out of [book]|--leave-out]].",
+            hint="Reuse an earlier release, or raise [[leave_out|--leave-out]].",
         )
     return ~leaves[new.persons]
 

@@ -118,7 +118,7 @@ def _check_share(rows: LeavingRows, gone: NDArray[np.bool_], leave_out: float) -
         raise GuaranteeNotMetError(
             f"{1 - n_left / n_people:.2%} of people would have to wait so that each class keeps "
             f"its guarantees; at most {leave_out:.2%} may.",
-            hint="Raise [[leave_out of [book]|--leave-out]], make classes coarser from the first "
+            hint="Raise [[leave_out|--leave-out]], make classes coarser from the first "
             "release on, or ask for a smaller k than the reused classes have.",
         )
 

@@ -57,12 +57,12 @@ def test_options_of_columns_read_a_list_alike(option, read):
     "words",
     [
         ["assess", "risk", "{table}", "--quasi-identifiers", "'age,town'"],
-        ["protect", "{table}", "--quasi-identifiers", "'age,town'", "-k", "5", "-o", "out"],
+        ["protect", "{table}", "--quasi-identifiers", "'age,town'", "-k", "5", "-o", "{out}"],
         ["protect", "{table}", "--quasi-identifiers", "age", "--sensitive", "'town'", "-k", "5",
-         "-o", "out"],
+         "-o", "{out}"],
     ],
 )  # fmt: skip
 def test_commands_refuse_columns_in_single_quotes(desk, run, words):
-    answer = run(*(word.format(table=desk.table) for word in words))
+    answer = run(*(word.format(table=desk.table, out=desk.out) for word in words))
     assert answer.status == 2
     assert "single quotes" in answer.err

@@ -88,11 +88,11 @@ def go_on():
     if job == "create":
         try:
             ReleaseBook.create(vault(), dataset="people")
-            told = "old"
+            found = "old"
         except VaultError:
-            told = "new"
+            found = "new"
         assert book().releases() == ()
-        return told
+        return found
     shutil.rmtree(work / ".out", ignore_errors=True)
     publish(book(), work / "next", leaving=Leaving(plan=b"next"))
     releases = {each.number: each for each in book().releases()}

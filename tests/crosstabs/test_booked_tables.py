@@ -82,8 +82,8 @@ def test_two_tables_that_tell_a_count_together_are_protected_together(vault, tmp
     # With a weaker rule the same table tells what the first one hid.
     unbooked = TablesPolicy.from_toml(f"halfmask-tables = 1\n{CROSSED}{FEW.format(least=2)}")
     halfmask.protect(ROWS, unbooked).write(alone)
-    told = bounds_of([cells_in(first), cells_in(alone)], ("north", "farms"))
-    assert told == pytest.approx([2, 2])
+    bounds = bounds_of([cells_in(first), cells_in(alone)], ("north", "farms"))
+    assert bounds == pytest.approx([2, 2])
     release = made(vault, CROSSED + FEW.format(least=2)).write(second)
     assert {codes for codes, value in cells_in(second).items() if value is None} >= hidden
     low, high = bounds_of([cells_in(first), cells_in(second)], ("north", "farms"))

@@ -189,15 +189,15 @@ def _judge_groups(
         people = _spell(after.count_people(weak[after.groups]))
         if not weak.any():
             is_old = measure.values.min() < measure.bound
-            told = measure.tell(measure.values)
-            yield "holds", f"{told} by earlier releases alone" if is_old else told
+            words = measure.tell(measure.values)
+            yield "holds", f"{words} by earlier releases alone" if is_old else words
         elif limits:
             which = "least" if measure.bound > 0 else "most"
-            told = f"{measure.tell(measure.values[weak])} for {people}"
-            yield "refused", f"{told}; it must be at {which} {bound}"
+            words = f"{measure.tell(measure.values[weak])} for {people}"
+            yield "refused", f"{words}; it must be at {which} {bound}"
         else:
-            told = f"{measure.tell(measure.values[weak])} for {people}"
-            yield "weakens", f"{told}; each alone keeps {bound}"
+            words = f"{measure.tell(measure.values[weak])} for {people}"
+            yield "weakens", f"{words}; each alone keeps {bound}"
 
 
 def _count_exposed(column: str, after: JointClasses) -> int:

@@ -120,8 +120,8 @@ def create(dataset: str = DATASET, *, where: BookPlace, saying: AnswerOptions) -
     """
     vault = where.lock.open(where.vault)
     rooms.book.ReleaseBook.create(vault, dataset=dataset)
-    told = f"The book of {printable(dataset)} was made: nothing is in it yet."
-    return saying.say({"dataset": dataset, "releases": 0}, told)
+    text = f"The book of {printable(dataset)} was made: nothing is in it yet."
+    return saying.say({"dataset": dataset, "releases": 0}, text)
 
 
 @book.command(name="list")
@@ -135,9 +135,9 @@ def list_(dataset: str = DATASET, *, where: BookPlace, saying: AnswerOptions) ->
         people = "" if each.people is None else f"{each.people:,}"
         cells = (_moment(each), each.receiver, each.kind, people, _state(each))
         table.add_row(str(each.number), *map(printable, cells))
-    told = f"The book of {printable(dataset)}: {some(len(releases), 'release')}"
+    text = f"The book of {printable(dataset)}: {some(len(releases), 'release')}"
     facts = {"dataset": dataset, "releases": [_as_dict(each) for each in releases]}
-    return saying.say(facts, told, *([table] if releases else ()))
+    return saying.say(facts, text, *([table] if releases else ()))
 
 
 @book.command()
@@ -169,18 +169,18 @@ def check(dataset: str = DATASET, *, where: BookPlace, saying: AnswerOptions) ->
     receivers = dict.fromkeys(each.receiver for each in opened.releases())
     kept = {name: list(opened.describe_together(name)) for name in (None, *receivers)}
     if not found:
-        told = "Nothing was altered: no entry of the book, and no folder of its releases."
+        text = "Nothing was altered: no entry of the book, and no folder of its releases."
         table = listing("releases of", "keep together")
         for name, words in kept.items():
             table.add_row("all receivers" if name is None else printable(name), ", ".join(words))
         facts = {"dataset": dataset, "folders": {}, "together": kept.pop(None), "receivers": kept}
-        return saying.say(facts, told, *([table] if receivers else ()))
-    told = f"{some(len(found), 'release')} altered or missing."
-    failed = {"error": told, "hint": _ALTERED, "code": IntegrityError.code, "status": 1}
+        return saying.say(facts, text, *([table] if receivers else ()))
+    text = f"{some(len(found), 'release')} altered or missing."
+    failed = {"error": text, "hint": _ALTERED, "code": IntegrityError.code, "status": 1}
     table = listing("release", "folder", right=("release",))
     for number, each in found.items():
         table.add_row(str(number), each)
-    saying.say({"ok": False, **failed, "dataset": dataset, "folders": found}, told, table, _ALTERED)
+    saying.say({"ok": False, **failed, "dataset": dataset, "folders": found}, text, table, _ALTERED)
     return 1
 
 

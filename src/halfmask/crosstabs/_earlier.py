@@ -74,7 +74,7 @@ def named_folders(policy: TablesPolicy) -> list[Path]:
 
 def _knowledge(cells: CellSystem, policy: TablesPolicy, earlier: Sequence[_Earlier]) -> Knowledge:
     stay, hide = (_named(cells, each) for each in (policy.cells.publish, policy.cells.hide))
-    told, kept = np.zeros((2, cells.n), dtype=bool)
+    published, kept = np.zeros((2, cells.n), dtype=bool)
     is_signed = any(each.negative for each in policy.tables if each.name in cells.tables)
     lower = np.full(cells.n, -np.inf if is_signed else 0.0)
     upper = np.full(cells.n, np.inf)
@@ -92,20 +92,20 @@ def _knowledge(cells: CellSystem, policy: TablesPolicy, earlier: Sequence[_Earli
                 lower[at] = np.maximum(lower[at], value - table.off)
                 upper[at] = np.minimum(upper[at], value + table.off)
         else:
-            told[there.filter("same")["cell"]] = True
+            published[there.filter("same")["cell"]] = True
             kept[there.filter(STATE)["cell"]] = True
             n_others = linked.filter("is_coded", ~pl.col(STATE), ~pl.col("same")).height
             n_other += n_others
             found += [(table, linked)] if table.is_named or not n_others else []
     for table, linked in found:
-        if not (told | kept).all():  # otherwise today's tables say nothing new
+        if not (published | kept).all():  # otherwise today's tables say nothing new
             _check_covered(cells, table, linked)
         _check_hidden(table, linked)
     return Knowledge(
         lower=lower,
         upper=upper,
-        must_stay=stay | told,
-        must_hide=hide | (kept & ~stay & ~told),
+        must_stay=stay | published,
+        must_hide=hide | (kept & ~stay & ~published),
         unlinked=n_other,
     )
 

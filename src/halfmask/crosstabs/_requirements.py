@@ -122,8 +122,8 @@ def _linked_pairs(
         )
     owner, cell = np.unique(np.hstack(found), axis=1)
     at, inside = _spread(known, owner)
-    told = np.bincount(at, _is_inside(cells, cell[at], inside), minlength=len(cell)) > 0
-    return owner[~told], cell[~told]  # of a cell inside their own an owner knows all
+    is_known = np.bincount(at, _is_inside(cells, cell[at], inside), minlength=len(cell)) > 0
+    return owner[~is_known], cell[~is_known]  # of a cell inside their own an owner knows all
 
 
 def _near(part: Ints, known: list[Ints], wanted: Ints) -> Pairs:

@@ -184,7 +184,7 @@ def _numbered(block: InnerCells, plan: RowPlan, at: int, dimensions: Sequence[Di
 def _group_owners(owner: pl.Series) -> tuple[Ints, Ints, Ints]:
     """Return an order of rows by owner, where each owner starts in it, and a number for each.
 
-    They are sorted by hashes, which is several times faster; owners of one hash are told apart.
+    They are sorted by hashes, which is several times faster; owners of one hash are kept apart.
     """
     keys = owner.hash().to_numpy()
     order = np.argsort(keys, kind="stable")

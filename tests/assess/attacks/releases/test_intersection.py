@@ -321,7 +321,7 @@ def test_middles_of_classes_are_taken_for_the_nearest():
 
 
 def test_a_cell_that_says_nothing_counts_where_no_other_fits():
-    """A suppressed row may be anybody's: whoever has a class is taken to be in it."""
+    """A suppressed row may be anybody's: each person with a class is taken to be in it."""
     shown = pl.DataFrame({"age": ["[1, 2]", "[1, 2]", "*"], "ill": [1, 2, 3]})
     mine = pl.DataFrame({"id": [0, 1], "age": [1, 5], "ill": [1, 3]})
     target = peer(mine, released=shown, original=mine, quasi_identifiers=("age",), earlier=[])

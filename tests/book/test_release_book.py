@@ -139,6 +139,14 @@ class TestBooked:
 
 
 class TestDigests:
+    def test_both_halves_of_a_digest_of_a_person_have_a_key_of_their_own(self, book):
+        """Under one key they would be equal, and a digest would be worth eight bytes."""
+        frame = pl.DataFrame({"c": range(50)})
+        rows = LeavingRows(whose=frame, classes=np.zeros(50, dtype=np.int64), sensitive=frame)
+        high, low = book.digest_rows(rows).persons.T
+
+        assert len({*high.tolist(), *low.tolist()}) == 100
+
     @pytest.mark.parametrize(
         "alike",
         [

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+    #: The rings of an area on the drawing, what it is called, and what is counted in it.
+    _Outline = tuple[list[Floats], str, float | None]
 
 #: More areas, or points of one series, are joined in squares: a page stays small.
 MOST_SHAPES: Final = 2_000
@@ -44,15 +46,6 @@ class MapArea(NamedTuple):
     count: float | None = None
 
 
-class _Outline(NamedTuple):
-    """The rings of an area on the drawing, and how much ground they cover there."""
-
-    rings: list[Floats]
-    ground: float
-    label: str
-    count: float | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GeoMap:
     """A map; the same areas and points give the same bytes.
@@ -69,8 +62,6 @@ class GeoMap:
         The length of a unit of x and y; ``None``: longitudes and latitudes.
     counted
         What is counted in areas.
-    series
-        What the points are called.
     """
 
     name: str
@@ -81,7 +72,6 @@ class GeoMap:
     after: Floats | None = None
     metres: float | None = None
     counted: str = "rows"
-    series: tuple[str, str] = ("original", "released")
     rows: ClassVar[tuple[()]] = ()
 
     def svg(self) -> str:
@@ -125,18 +115,16 @@ class GeoMap:
             return 40.0, [text(0, 24, "There is no place to draw.", "soft")]
         flat = _flattened(every) if self.metres is None else (lambda xy: xy * self.metres)
         put, height, scale = _fitted(flat(every), flat)
+        side = sqrt(_WIDE * height / MOST_SHAPES)
         outlines = [
-            _outline([put(it) for it in own], each)
+            ([put(it) for it in own], each.label, each.count)
             for own, each in zip(rings, self.areas, strict=True)
             if own
         ]
-        if len(outlines) > MOST_SHAPES:
-            outlines = _joined(outlines, height)
-        marks = [put(it) for it in points]
-        parts, steps = _areas(outlines)
-        parts += _lines(*marks) if all(it is not None for it in (self.before, self.after)) else []
-        for series, mark in zip(("before", "after"), marks, strict=True):
-            parts += _dots(mark[np.isfinite(mark).all(axis=1)], series, height)
+        parts, steps = _areas(outlines if len(outlines) <= MOST_SHAPES else _joined(outlines, side))
+        before, after = map(put, points)
+        parts += _lines(before, after) if 0 < len(before) == len(after) <= _MOST_LINES else []
+        parts += [*_dots(before, "before", side), *_dots(after, "after", side)]
         return height + _LEGEND, [*parts, *_scale(height + 18, scale), *self._legend(steps, height)]
 
     def _legend(self, steps: Sequence[float], height: float) -> list[str]:
@@ -151,15 +139,13 @@ class GeoMap:
             parts += [f'<path class="after" {shade}/>', text(x + 19, y + 1, words, "small")]
             x += 34 + 6.4 * len(words)
         x, y = _WIDE / 2, height + 18
-        for series, points, words in zip(
-            ("before", "after"), (self.before, self.after), self.series, strict=True
+        for points, series, words in (
+            (self.before, "before", "original"),
+            (self.after, "after", "released"),
         ):
             if points is not None:
-                parts += [
-                    f'<circle class="{series}" cx="{x + 6:.1f}" cy="{y - 3:.1f}" r="4"/>',
-                    text(x + 16, y + 1, words, "small"),
-                ]
-                x += 34 + 6.4 * len(words)
+                parts += [_dot(x, y - 3, 4, series), text(x + 14, y + 1, words, "small")]
+                x += 84
         return parts
 
 
@@ -212,36 +198,14 @@ def _fitted(
     return put, height, scale
 
 
-def _outline(rings: list[Floats], area: MapArea) -> _Outline:
-    ground = 0.0
-    kept = []
-    for ring in rings:
-        x, y = ring.T
-        ground += abs(float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / 2
-        # Corners are counted on a raster: of those in one of its cells in a row the first is drawn.
-        cells = np.floor(ring / _NEAR)
-        kept.append(ring[np.append(True, (cells[1:] != cells[:-1]).any(axis=1))])
-    return _Outline(kept, ground, area.label, area.count)
-
-
-def _joined(outlines: Sequence[_Outline], height: float) -> list[_Outline]:
+def _joined(outlines: Sequence[_Outline], side: float) -> list[_Outline]:
     """Return squares with what is counted in the areas whose middle is in each."""
-    side = _side(height)
-    sums: dict[tuple[int, int], float | None] = {}
-    for each in outlines:
-        x, y = np.concatenate(each.rings).mean(axis=0) // side
-        before = sums.get((int(x), int(y)))
-        sums[int(x), int(y)] = before if each.count is None else (before or 0.0) + each.count
+    sums: dict[tuple[float, ...], float | None] = {}
+    for rings, _, count in outlines:
+        at = tuple((np.concatenate(rings).mean(axis=0) // side).tolist())
+        sums[at] = sums.get(at) if count is None else (sums.get(at) or 0.0) + count
     corners = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-    return [
-        _Outline([(corners + at) * side], side**2, "", count)
-        for at, count in sorted(sums.items(), key=lambda it: it[0])
-    ]
-
-
-def _side(height: float) -> float:
-    """Return how wide squares are of which so many fill the map."""
-    return sqrt(_WIDE * height / MOST_SHAPES)
+    return [([(corners + at) * side], "", count) for at, count in sorted(sums.items())]
 
 
 def _shade(step: int) -> float:
@@ -250,56 +214,57 @@ def _shade(step: int) -> float:
 
 def _areas(outlines: Sequence[_Outline]) -> tuple[list[str], list[float]]:
     """Return the areas, the largest below, and where their shades begin and end."""
-    counts = np.array([it.count for it in outlines if it.count is not None], dtype=float)
-    steps = sorted({float(it) for it in np.quantile(counts, np.linspace(0, 1, _STEPS + 1))}
-                   if counts.size else set())  # fmt: skip
-    if len(steps) == 1:
-        steps *= 2
+    counts = [count for *_, count in outlines if count is not None]
+    steps = np.unique(np.quantile(counts, np.linspace(0, 1, _STEPS + 1)) if counts else []).tolist()
+    steps *= 2 if len(steps) == 1 else 1
     parts = []
-    for each in sorted(outlines, key=lambda it: -it.ground):
-        step = np.searchsorted(steps[1:-1], each.count or 0.0, side="right") if steps else 0
-        fill = "0" if each.count is None else f"{_shade(int(step)):.2f}"
-        words = each.label if each.count is None else f"{each.label}: {each.count:,.0f}"
+    for rings, label, count in sorted(outlines, key=lambda it: -sum(map(_ground, it[0]))):
+        fill, words = "0", label
+        if count is not None:
+            fill = f"{_shade(int(np.searchsorted(steps[1:-1], count, side='right'))):.2f}"
+            words = f"{label}: {count:,.0f}"
         parts.append(
             f'<path class="after area" fill-opacity="{fill}" stroke="{svg.RULE}" '
-            f'd="{_path(each.rings)}">{f"<title>{safe(words)}</title>" if each.label else ""}'
-            "</path>"
+            f'd="{_path(rings)}">{f"<title>{safe(words)}</title>" if label else ""}</path>'
         )
     return parts, steps
+
+
+def _ground(ring: Floats) -> float:
+    """Return how much of the drawing a ring encloses."""
+    x, y = ring.T
+    return abs(float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / 2
 
 
 def _path(rings: Sequence[Floats]) -> str:
     drawn = []
     for ring in rings:
-        if len(ring) < 3:  # a centre, or smaller than what can be seen
-            x, y = ring[0]
-            drawn.append(f"M{x - 2:.1f} {y - 2:.1f}h4v4h-4z")
+        # Of corners in a row that are in one cell of a fine raster the first is drawn.
+        cells = np.floor(ring / _NEAR)
+        kept = ring[np.append(True, (cells[1:] != cells[:-1]).any(axis=1))]
+        if len(kept) < 3:  # a centre, or smaller than what can be seen
+            drawn.append(f"M{kept[0, 0] - 2:.1f} {kept[0, 1] - 2:.1f}h4v4h-4z")
         else:
-            drawn.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in ring) + "z")
+            drawn.append("M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in kept) + "z")
     return "".join(drawn)
 
 
-def _dots(marks: Floats, series: str, height: float) -> list[str]:
+def _dot(x: float, y: float, radius: float, series: str) -> str:
+    return f'<circle class="{series}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.2g}"/>'
+
+
+def _dots(marks: Floats, series: str, side: float) -> list[str]:
     """Return a dot for each point; of many, for each square, as large as they are many."""
-    if not len(marks):
-        return []
+    marks = marks[np.isfinite(marks).all(axis=1)]
     radii = np.full(len(marks), 3.2 if len(marks) <= _MOST_LINES else 2.0)
     if len(marks) > MOST_SHAPES:
-        side = _side(height)
         cells, many = np.unique(np.floor(marks / side), axis=0, return_counts=True)
         marks, radii = (cells + 0.5) * side, np.maximum(0.6, np.sqrt(many / many.max()) * side / 2)
-    drawn = "".join(
-        f"M{x - r:.1f} {y:.1f}a{r:.2g} {r:.2g} 0 1 0 {2 * r:.2g} 0a{r:.2g} {r:.2g} 0 1 0 "
-        f"{-2 * r:.2g} 0z"
-        for (x, y), r in zip(marks, radii, strict=True)
-    )
-    return [f'<path class="{series}" fill-opacity=".8" d="{drawn}"/>']
+    return [_dot(x, y, radius, series) for (x, y), radius in zip(marks, radii, strict=True)]
 
 
 def _lines(before: Floats, after: Floats) -> list[str]:
     """Return from where to where points were moved, if they are few."""
-    if len(before) != len(after) or len(before) > _MOST_LINES:
-        return []
     ends = np.column_stack((before, after))
     drawn = "".join(
         f"M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}"

@@ -7,18 +7,28 @@ nothing is special at the poles or where longitudes end.
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 
 import numpy as np
+import polars as pl
 
-from halfmask._errors import ColumnNotFoundError, DataError, SchemaError
-from halfmask._validation import one_of
+from halfmask._errors import (
+    ColumnNotFoundError,
+    ColumnWarning,
+    DataError,
+    ParameterError,
+    SchemaError,
+)
+from halfmask._foreign import foreign, need
+from halfmask._validation import is_text, list_of, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
 #: What coordinates are in: degrees are longitude and latitude (WGS84), others x and y of a plane.
@@ -29,6 +39,10 @@ _EQUATOR: Final = 6_378_137.0
 _FLATTENING: Final = 1 / 298.257223563
 _E2: Final = _FLATTENING * (2 - _FLATTENING)
 _RADIUS: Final = 6_371_008.8  # of the sphere as large as the earth
+WGS84: Final = "OGC:CRS84"
+_LIKE_WGS84: Final = {WGS84, "CRS84", "EPSG:4326", "EPSG:4258", "EPSG:4269", "EPSG:4979"}
+_EASTWARDS: Final = {"x", "lon", "lng", "long", "longitude", "easting", "laenge"}
+_NORTHWARDS: Final = {"y", "lat", "latitude", "northing", "breite"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +64,28 @@ class PointColumns:
     unit: Unit = "degrees"
     crs: str | None = None
 
-    def read(self, frame: pl.DataFrame) -> Points:
+    def __post_init__(self) -> None:
+        list_of("names of columns", is_text, owner="PointColumns", columns=self.columns)
+        if len(set(self.columns)) != 2:
+            raise ParameterError(
+                "The 'columns' parameter of PointColumns must be two columns: longitude and "
+                "latitude, or x and y."
+            )
+        one_of(("degrees", *_METRES), owner="PointColumns", unit=self.unit)
+        object.__setattr__(self, "columns", tuple(self.columns))
+
+    def read(self, frame: pl.DataFrame, *, called: str = "the table") -> Points:
         """Return the points of a frame; a row without both coordinates has a missing point.
+
+        Longitude and latitude of 0 stand for an unknown place: such a point is missing, too.
+        Longitudes from 180 to 360 become those west of Greenwich. A `ColumnWarning` counts both.
 
         Parameters
         ----------
         frame
             It has both columns.
+        called
+            What the frame is, in errors.
 
         Raises
         ------
@@ -65,18 +94,59 @@ class PointColumns:
         """
         absent = [name for name in self.columns if name not in frame.columns]
         if absent:
-            raise ColumnNotFoundError.of(absent, frame.columns, where="the table")
+            raise ColumnNotFoundError.of(absent, frame.columns, where=called)
         for name in self.columns:
-            if not frame.schema[name].is_numeric():
-                raise SchemaError(
-                    f"Column {name!r} holds coordinates. Got the type "
-                    f"{frame.schema[name].base_type()}."
-                )
+            _check_numbers(frame[name])
         x, y = (frame[name].cast(float).to_numpy().copy() for name in self.columns)
         n_half = int((np.isnan(x) != np.isnan(y)).sum())
         if n_half:
-            raise DataError(f"{n_half} rows have one coordinate of {self.columns!r} and no other.")
+            raise DataError(
+                f"In {n_half} of {len(x)} rows of {called}, one of the columns "
+                f"{self._listed} is missing and the other isn't.",
+                hint="Make both missing, or leave these rows out.",
+            )
+        if self.unit == "degrees":
+            self._read_degrees(x, y)
+        else:
+            self._warn_of_degrees(x, y)
         return Points(x=x, y=y, unit=self.unit, crs=self.crs).checked(self.columns)
+
+    @property
+    def _listed(self) -> str:
+        return " and ".join(map(repr, self.columns))
+
+    def _read_degrees(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+        """Refuse what is exchanged; put unknown places and turns over 180 degrees right."""
+        first, second = map(_words, self.columns)
+        by_name = first & _NORTHWARDS and second & _EASTWARDS and not first & _EASTWARDS
+        over = np.abs(y) > 90
+        by_range = over.any() and not (np.abs(x) > 90).any() and (np.abs(y[over]) <= 180).all()
+        if by_range or (by_name and not (np.abs(x) > 90).any()):
+            raise DataError(
+                f"Longitude and latitude seem to be exchanged: the columns {self._listed} must "
+                f"be in this order. The {'latitudes' if by_range else 'names'} say otherwise.",
+                hint=f"Write [{self.columns[1]!r}, {self.columns[0]!r}].",
+            )
+        unknown, turned = (x == 0) & (y == 0), (x > 180) & (x <= 360) & (np.abs(y) <= 90)
+        if unknown.any():
+            self._warn(f"longitude and latitude are 0 in {unknown.sum()} rows: they are missing")
+        if turned.any() and not (x < 0).any():
+            self._warn(f"{turned.sum()} longitudes are from 180 to 360: they are west of Greenwich")
+            x[turned] -= 360
+        x[unknown] = y[unknown] = np.nan
+
+    def _warn_of_degrees(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+        """Warn of what can't be x and y in metres: places that differ by less than a hair."""
+        names = set().union(*map(_words, self.columns))
+        there = np.isfinite(x)
+        x, y = x[there], y[there]
+        small = len(x) > 0 and bool((np.abs(x) <= 180).all() and (np.abs(y) <= 90).all())
+        fine = self.unit != "kilometres" and (np.abs(x * 1e4 % 1 - 0.5) < 0.499).mean() > 0.9
+        if small and (names & {"lat", "latitude", "lon", "lng", "longitude"} or fine):
+            self._warn(f"they are read as {self.unit}, and look like degrees")
+
+    def _warn(self, what: str) -> None:
+        warnings.warn(f"Columns {self._listed}: {what}.", ColumnWarning, stacklevel=4)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -121,16 +191,20 @@ class Points:
 
     def checked(self, columns: Sequence[str]) -> Self:
         """Return them if all can be such; missing ones can."""
-        there = self.present
+        there, listed = self.present, " and ".join(map(repr, columns))
         x, y = self.x[there], self.y[there]
-        if not (np.isfinite(x).all() and np.isfinite(y).all()):
-            raise DataError(f"The columns {tuple(columns)!r} have infinite coordinates.")
-        if self.on_earth:
-            beyond = int(((np.abs(x) > 180) | (np.abs(y) > 90)).sum())
-            if beyond:
-                raise DataError(
-                    f"{beyond} points of the columns {tuple(columns)!r} lie beyond the earth."
-                )
+        infinite = int((~(np.isfinite(x) & np.isfinite(y))).sum())
+        if infinite:
+            raise DataError(f"The columns {listed} are infinite in {infinite} of {len(self)} rows.")
+        beyond = (np.abs(x) > 180) | (np.abs(y) > 90)
+        if self.on_earth and beyond.any():
+            far = ((np.abs(x) > 360) | (np.abs(y) > 180)).sum() > len(x) / 2
+            raise DataError(
+                f"In {beyond.sum()} of {len(self)} rows, the columns {listed} lie beyond the earth.",
+                hint="They look like metres: declare their unit."
+                if far
+                else "Longitudes go from -180 to 180 and latitudes from -90 to 90.",
+            )
         return self
 
     def in_space(self) -> NDArray[np.float64]:
@@ -146,6 +220,31 @@ class Points:
                 across * (1 - _E2) * np.sin(lat),
             )
         )
+
+    def in_system(self, unit: Unit, crs: str | None) -> Self:
+        """Return them in the unit and reference system of a map.
+
+        Parameters
+        ----------
+        unit, crs
+            As of `PointColumns`. Without a system, x and y are in the same one, whatever it is.
+
+        Raises
+        ------
+        SchemaError
+            If no system is known that would relate degrees to x and y.
+        """
+        own, other = (_system(*each) for each in ((self.unit, self.crs), (unit, crs)))
+        if own is None or other is None or own == other:
+            if (unit == "degrees") != self.on_earth:
+                raise SchemaError(
+                    f"Points are in {self.unit} and a map in {unit}: nothing relates them.",
+                    hint='Declare the reference system of x and y, such as crs = "EPSG:28992".',
+                )
+            ratio = 1.0 if unit == self.unit else _METRES[self.unit] / _METRES[unit]
+            return replace(self, x=self.x * ratio, y=self.y * ratio, unit=unit, crs=crs or self.crs)
+        x, y = transformed(self.x, self.y, (own, self.unit), (other, unit))
+        return replace(self, x=x, y=y, unit=unit, crs=crs)
 
     def moved(self, east: NDArray[np.float64], north: NDArray[np.float64]) -> Self:
         """Return them moved over the ground.
@@ -176,6 +275,76 @@ class Points:
         """Return how far each is from the one of the same number in `others`."""
         straight = np.linalg.norm(self.in_space() - others.in_space(), axis=1)
         return straight if not self.on_earth else arc_of(straight)
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a column's name in small letters, as of ``homeLat`` or ``geo_lat``."""
+    return set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
+
+
+def _check_numbers(column: pl.Series) -> None:
+    """Refuse a column that isn't of numbers, with what makes numbers of its texts."""
+    if column.dtype.is_numeric():
+        return
+    name, hint = column.name, "Coordinates are decimal numbers, such as 4.895 and 52.37."
+    if column.dtype == pl.String:
+        texts = column.drop_nulls()
+        if texts.str.contains(r"^\s*[-+]?\d+,\d+\s*$").any():
+            hint = f'Declare number_formats = {{ {name} = "1234,5" }} under [input].'
+        elif texts.str.contains(r"[°º\x27\x22′″]|\d\s+\d|\d:\d|[NSEWO]\s*$|^\s*[NSEWO]").any():
+            hint = (
+                "Turn degrees and minutes into decimal degrees before: those in the south and west "
+                "are negative."
+            )
+        elif texts.str.contains(r"^\s*[-+]?\d+\.?\d*\s*$").any():
+            hint = (
+                f'Declare dtypes = {{ {name} = "float" }} under [input]; with coerce = ["{name}"] '
+                "cells that are no numbers become missing."
+            )
+    raise SchemaError(
+        f"Column {name!r} holds coordinates. Got the type {column.dtype.base_type()}.", hint=hint
+    )
+
+
+def _system(unit: Unit, crs: str | None) -> str | None:
+    """Return the name of a reference system; those within two metres of WGS84 have one."""
+    return WGS84 if unit == "degrees" and (crs is None or crs.upper() in _LIKE_WGS84) else crs
+
+
+def transformed(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    own: tuple[str, str],
+    other: tuple[str, str],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return coordinates in another reference system; each is a name and a unit."""
+    change, scales = _change(own, other)
+    found = change.transform(x * scales[0], y * scales[0])
+    lost = int((~np.isfinite(found[0]) & np.isfinite(x)).sum())
+    if lost:
+        raise DataError(f"{lost} of {len(x)} points lie beyond a reference system.")
+    return found[0] / scales[1], found[1] / scales[1]
+
+
+@lru_cache(maxsize=16)
+def _change(own: tuple[str, str], other: tuple[str, str]) -> tuple[Any, list[float]]:
+    """Return what changes coordinates, and what the units of both are in those of the system."""
+    need("pyproj")
+    import pyproj  # noqa: PLC0415 - only for maps in other systems
+
+    failed = "A reference system isn't known to pyproj"
+    with foreign(
+        failed, hint='Write its code, such as crs = "EPSG:28992".', told_as=ParameterError
+    ):
+        systems = [pyproj.CRS.from_user_input(name) for name, _ in (own, other)]
+        change = pyproj.Transformer.from_crs(*systems, always_xy=True)
+    scales = []
+    for system, (_, unit) in zip(systems, (own, other), strict=True):
+        ratio = 1.0
+        if unit != "degrees":
+            ratio = _METRES[unit] / system.axis_info[0].unit_conversion_factor
+        scales.append(1.0 if abs(ratio - 1) < 1e-5 else ratio)  # feet of surveyors
+    return change, scales
 
 
 def arc_of(straight: NDArray[np.float64]) -> NDArray[np.float64]:

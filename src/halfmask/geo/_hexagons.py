@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import need
-from halfmask._validation import integer_at_least, list_of
+from halfmask._validation import list_of
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._labels import check_known, each_label
 from halfmask.geo.place_rule import PlaceRule
@@ -51,15 +50,14 @@ class Hexagons(PlaceRule):
     resolutions: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        list_of("integers", is_integer, owner="Hexagons", resolutions=self.resolutions)
+        list_of("integers", _is_integer, owner="Hexagons", resolutions=self.resolutions)
         object.__setattr__(self, "resolutions", tuple(self.resolutions))
-        for resolution in self.resolutions:
-            integer_at_least(0, owner="Hexagons", resolutions=resolution)
-        falls = all(b < a for a, b in itertools.pairwise(self.resolutions))
-        if not (self.resolutions and self.resolutions[0] <= _FINEST and falls):
+        if sorted(set(self.resolutions), reverse=True) != list(self.resolutions) or not all(
+            0 <= it <= _FINEST for it in self.resolutions or (-1,)
+        ):
             raise ParameterError(
-                f"The 'resolutions' of Hexagons must fall from level to level, from {_FINEST} at "
-                "most."
+                f"The 'resolutions' of Hexagons must fall from level to level, within {_FINEST} "
+                "and 0."
             )
 
     def locate(self, points: Points) -> pl.Series:
@@ -127,6 +125,10 @@ def _parent(text: str, resolution: int) -> str | None:
     if not h3.is_valid_cell(text) or h3.get_resolution(text) < resolution:
         return None
     return str(h3.cell_to_parent(text, resolution))
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @cache

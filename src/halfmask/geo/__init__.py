@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from halfmask.geo._areas import Areas as Areas
 from halfmask.geo._cells import Cells as Cells
 from halfmask.geo._hexagons import Hexagons as Hexagons
 from halfmask.geo._quadtree import Quadtree as Quadtree

@@ -46,8 +46,8 @@ class Cells(PlaceRule):
     widths
         The width of the cells of each level in kilometres, the narrowest first; each is a whole
         multiple of the one before.
-    unit
-        What the points are in.
+    unit, crs
+        As of `PointColumns`; outlines are longitudes and latitudes if `crs` is given.
 
     Notes
     -----
@@ -65,6 +65,7 @@ class Cells(PlaceRule):
 
     widths: tuple[float, ...]
     unit: Unit = "degrees"
+    crs: str | None = None
 
     def __post_init__(self) -> None:
         list_of("numbers", _is_number, owner="Cells", widths=self.widths)
@@ -109,8 +110,12 @@ class Cells(PlaceRule):
             for cell in filter(None, self._read([label], level)):
                 edges = self._edges(*(np.array([it]) for it in cell), level)
                 west, south, east, north = (float(it[0]) for it in edges)
-                ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
-                return {"type": "Polygon", "coordinates": [ring]}
+                x, y = np.array([west, east, east, west]), np.array([south, south, north, north])
+                ring = Points(x=x, y=y, unit=self.unit, crs=self.crs)
+                if self.crs is not None:
+                    ring = ring.in_system("degrees", None)
+                corners = np.column_stack((ring.x, ring.y)).tolist()
+                return {"type": "Polygon", "coordinates": [[*corners, corners[0]]]}
         return None
 
     def numbers(self, points: Points) -> tuple[Ints, Ints]:

@@ -155,7 +155,7 @@ class Quadtree(PlaceRule):
         homes, people = self.people.points.take(somebody), self.people.people[somebody]
         widths = [self.smallest]
         while widths[-1] <= WIDEST:
-            cells = Cells(tuple(widths), homes.unit)
+            cells = Cells(tuple(widths), homes.unit, homes.crs)
             keys = _key(*(it >> len(widths) - 1 for it in cells.numbers(homes)))
             _, cell = np.unique(keys, return_inverse=True)
             if np.bincount(cell, people).min() >= self.least[-1]:

@@ -116,7 +116,7 @@ class Neighbours:
         if len(there):
             people[there] = passed(np.full(len(there), np.inf))[0]
         if len(there) and drawn is not None:
-            place = passed(drawn[there] * people[there])[1]
+            place = passed(drawn[there] * people[there] / _CLOSE)[1]  # sums differ by rounding
             numbers[there] = np.where(place < 0, -1, self._numbers[place])
         return people, numbers
 

@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from halfmask._errors import ParameterError
-from halfmask._validation import integer_at_least, list_of, number_between
-from halfmask.masks.geo._geomask import Geomask
+from halfmask.masks.geo._geomask import Geomask, check_rising
 
 if TYPE_CHECKING:
     from halfmask.geo import Points
     from halfmask.masks.geo._geomask import Ints, Numbers, Places
 
-#: The farthest that a point is moved, in metres: a quarter of the way around the earth.
-_FARTHEST: Final = 1e7
 #: What rounding of a coordinate may add, in metres.
 _ROUNDING: Final = 0.01
 
@@ -89,9 +86,10 @@ class Donut(Geomask):
                 f"Got {len(given)} of them.",
                 hint="Write radius = [100, 500], in metres.",
             )
-        for name, pair in (("radius", self.radius), ("k", self.k), ("people", self.people)):
+        for name in ("radius", "k", "people"):
+            pair = getattr(self, name)
             if pair is not None:
-                check_rising(pair, whole=name == "k", owner="Donut", named=name)
+                check_rising(pair, whole=name == "k", owner="Donut", **{name: pair})
                 object.__setattr__(self, name, tuple(pair))
         for name, named in (("k", "addresses"), ("people", "density")):
             if (getattr(self, name) is None) != (getattr(self, named) is None):
@@ -118,24 +116,3 @@ class Donut(Geomask):
         """Return the inner and the outer radius of each place, in metres."""
         low, high = (np.full(len(points), it) for it in self.radius or (0.0, 0.0))
         return low, high
-
-
-def check_rising(pair: object, *, whole: bool, owner: str, named: str) -> None:
-    """Raise unless a parameter is two numbers, the second above 0 and at least the first."""
-    list_of("two numbers", lambda it: not isinstance(it, str), owner=owner, **{named: pair})
-    numbers = list(pair)  # type: ignore[call-overload] # it is one
-    if len(numbers) != 2:
-        raise ParameterError(
-            f"The {named!r} parameter of {owner} must be two numbers, such as [100, 500]. "
-            f"Got {len(numbers)}."
-        )
-    for each in numbers:
-        if whole:
-            integer_at_least(1, owner=owner, **{named: each})
-        else:
-            number_between(0, _FARTHEST, owner=owner, **{named: each})
-    if not 0 < numbers[1] >= numbers[0]:
-        raise ParameterError(
-            f"The second number of the {named!r} parameter of {owner} must be above 0, and not "
-            "below the first."
-        )

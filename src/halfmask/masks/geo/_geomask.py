@@ -12,6 +12,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import derived_key
+from halfmask._validation import integer_at_least, list_of, number_between
 from halfmask.geo import AreaMap, Maps, PointColumns, PointMap, Points, Unit
 from halfmask.masks._mask import MaskTraits
 from halfmask.masks._numbers import check_numeric
@@ -282,12 +283,45 @@ class Geomask(Pseudonym):
         return f"lies in the same area of {self.within!r}"
 
 
+@dataclass(frozen=True, slots=True)
+class PointPlan:
+    """A mask whose masked point follows from the point alone; see `TableMaskPlan`."""
+
+    columns: tuple[str, ...]
+    unit: Unit
+    move: Callable[[Points], Points] = field(repr=False)
+
+    def apply(self, batch: pl.DataFrame, first_row: int) -> pl.DataFrame:
+        points = read_points(batch, self.columns, self.unit)
+        rows = np.flatnonzero(points.present)
+        moved = self.move(points.take(rows))
+        return put_points(batch, self.columns, moved, rows, np.arange(len(rows)))
+
+
 def check_pair(columns: tuple[str, ...], *, mask: str) -> None:
     """Raise unless there are two columns of coordinates."""
     if len(columns) != 2:
         raise ParameterError(
             f"The mask {mask!r} is for two columns, of one point. Got {len(columns)}.",
             hint='Write columns = ["longitude", "latitude"]. Each point has a mask of its own.',
+        )
+
+
+def check_rising(
+    pair: object, *, whole: bool = False, most: float = 1e7, owner: str, **named: object
+) -> None:
+    """Raise unless a parameter is two numbers, the second above 0 and at least the first."""
+    list_of("two numbers", lambda it: not isinstance(it, str), owner=owner, **named)
+    numbers = list(pair)  # type: ignore[call-overload] # it is one
+    for each in numbers:
+        if whole:
+            integer_at_least(1, owner=owner, **dict.fromkeys(named, each))
+        else:
+            number_between(0, most, owner=owner, **dict.fromkeys(named, each))
+    if len(numbers) != 2 or not 0 < numbers[1] >= numbers[0]:
+        raise ParameterError(
+            f"The {next(iter(named))!r} parameter of {owner} must be two numbers: the second is "
+            "above 0, and not below the first."
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from halfmask._errors import DataError
 from halfmask.geo import PointMap
 from halfmask.geo.nearest import Neighbours
 from halfmask.masks.geo._geomask import Geomask, rounded
@@ -67,6 +68,8 @@ class StreetNodes(Geomask):
 
     def _masked(self, places: Places) -> Points:
         nodes = self._map(self.nodes, PointMap, places.points).points
+        if len(nodes) < self.nearest:
+            raise DataError(f"The map {self.nodes!r} has {len(nodes)} nodes for {self.nearest}.")
         near = Neighbours(PointMap(points=nodes, people=np.ones(len(nodes))))
         far = near.radius_to(places.points, self.nearest)
 

@@ -11,14 +11,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask.geo import Points, Unit
 from halfmask.geo.points import arc_of
 from halfmask.masks._row_draws import row_fractions
-from halfmask.masks.geo._geomask import (
-    DECIMALS,
-    PointPlan,
-    check_pair,
-    check_rising,
-    rounded,
-    written_as,
-)
+from halfmask.masks.geo._geomask import check_rising, move_rows, point_columns, written_as
 from halfmask.masks.pseudonym import Pseudonym
 
 if TYPE_CHECKING:
@@ -26,6 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from halfmask.masks._table_mask import HeldColumns
     from halfmask.masks.geo._geomask import Numbers
 
 #: The farthest from the centre in degrees' maps, in metres: there is the earth still flat enough.
@@ -69,7 +63,7 @@ class AffinePoints(Pseudonym):
     >>> mask = AffinePoints(
     ...     columns=("x", "y"), unit="metres", centre=(0, 0), rotation=180, scale=(2, 2), shift=50
     ... )
-    >>> moved = mask.fit(homes.clear(), bytes(32)).apply(homes, 0).to_numpy()
+    >>> moved = mask.fit(homes, bytes(32)).apply(homes, 0).to_numpy()
     >>> round(float(((moved[1] - moved[0]) ** 2).sum() ** 0.5), 1)
     10.0
     """
@@ -77,7 +71,7 @@ class AffinePoints(Pseudonym):
     name: ClassVar[str] = "affine"
     coarsens: ClassVar[bool] = True
     is_matchable: ClassVar[bool] = True  # by those who know three places
-    needs_rows: ClassVar[bool] = False
+    needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
     reads: ClassVar[tuple[str, ...]] = ()
     weaknesses: ClassVar[tuple[str, ...]] = (
@@ -95,7 +89,7 @@ class AffinePoints(Pseudonym):
     shift: float = field(metadata={"ge": 0, "le": _FARTHEST})
 
     def _check_together(self) -> None:
-        check_pair(self.columns, mask=self.name)
+        point_columns(self)
         check_rising(self.scale, owner="AffinePoints", most=10, scale=self.scale)
         if len(tuple(self.centre)) != 2 or not self.scale[0]:
             raise ParameterError(
@@ -111,27 +105,24 @@ class AffinePoints(Pseudonym):
         """Return Float64 for both coordinates; see `TableMask`."""
         return written_as(self.columns, dtypes, mask=self.name)
 
-    def fit(self, table: pl.DataFrame, key: bytes) -> PointPlan:
-        """Return the plan, which holds what was drawn; see `TableMask`."""
+    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
+        """Return the plan, which holds the new points; see `TableMask`."""
         self.written(table.schema)
         turned, scaled, far, turn = row_fractions(4, key=key)
         angle = np.radians(self.rotation) * (2 * turned - 1)
         low, high = self.scale
         factor, shift = low + scaled * (high - low), self.shift * np.sqrt(far)
 
+        shift_east, shift_north = shift * np.sin(2 * np.pi * turn), shift * np.cos(2 * np.pi * turn)
+
         def move(points: Points) -> Points:
             east, north = self._from_centre(points)
-            return rounded(
-                self._centre(len(points)).moved(
-                    factor * (np.cos(angle) * east + np.sin(angle) * north)
-                    + shift * np.sin(2 * np.pi * turn),
-                    factor * (np.cos(angle) * north - np.sin(angle) * east)
-                    + shift * np.cos(2 * np.pi * turn),
-                ),
-                DECIMALS,
+            return self._centre(len(points)).moved(
+                factor * (np.cos(angle) * east + np.sin(angle) * north) + shift_east,
+                factor * (np.cos(angle) * north - np.sin(angle) * east) + shift_north,
             )
 
-        return PointPlan(self.columns, self.unit, move)
+        return move_rows(table, point_columns(self), move)
 
     def _centre(self, n: int) -> Points:
         x, y = (np.full(n, float(it)) for it in self.centre)

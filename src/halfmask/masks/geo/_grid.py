@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from halfmask.geo import Unit  # noqa: TC001 # of a field
 from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._mask import counted_claim
-from halfmask.masks.geo._geomask import DECIMALS, PointPlan, check_pair, rounded, written_as
+from halfmask.masks.geo._geomask import move_rows, point_columns, written_as
 from halfmask.masks.geo._squares import middles
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from halfmask.claims import Claim
     from halfmask.masks._mask import ReadColumns
+    from halfmask.masks._table_mask import HeldColumns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +46,14 @@ class GridCentres(CheckedMask):
     >>> import polars as pl
     >>> homes = pl.DataFrame({"x": [120.0, 499.0], "y": [7.0, 480.0]})
     >>> mask = GridCentres(columns=("x", "y"), unit="metres", width=500.0)
-    >>> mask.fit(homes.clear(), bytes(32)).apply(homes, 0).rows()
+    >>> mask.fit(homes, bytes(32)).apply(homes, 0).rows()
     [(250.0, 250.0), (250.0, 250.0)]
     """
 
     name: ClassVar[str] = "grid"
     coarsens: ClassVar[bool] = True
     is_matchable: ClassVar[bool] = True
-    needs_rows: ClassVar[bool] = False
+    needs_rows: ClassVar[bool] = True
     suppresses: ClassVar[bool] = False
     reads: ClassVar[tuple[str, ...]] = ()
     weaknesses: ClassVar[tuple[str, ...]] = ("equality-leaking", "exact-other-columns")
@@ -62,7 +63,7 @@ class GridCentres(CheckedMask):
     width: float = field(metadata={"ge": 1, "le": 1e7})
 
     def _check_together(self) -> None:
-        check_pair(self.columns, mask=self.name)
+        point_columns(self)
 
     def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that all points are centres; see `ClaimingMask`."""
@@ -72,9 +73,7 @@ class GridCentres(CheckedMask):
         """Return Float64 for both coordinates; see `TableMask`."""
         return written_as(self.columns, dtypes, mask=self.name)
 
-    def fit(self, table: pl.DataFrame, key: bytes) -> PointPlan:
-        """Return the plan: it needs nothing of the table; see `TableMask`."""
+    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
+        """Return the plan, which holds the centres; see `TableMask`."""
         self.written(table.schema)
-        return PointPlan(
-            self.columns, self.unit, lambda it: rounded(middles(it, self.width), DECIMALS)
-        )
+        return move_rows(table, point_columns(self), lambda it: middles(it, self.width))

@@ -192,7 +192,11 @@ def _stated_masks(rows: MaskedRows) -> list[StatedMask]:
         StatedMask(
             name=each.name,
             columns=each.columns if isinstance(each, TableMask) else (),
-            parameters={k: v for k, v in stated_parameters(each).items() if k != "columns"},
+            parameters={
+                name: it
+                for name, it in stated_parameters(each).items()
+                if name != "columns" or not isinstance(each, TableMask)
+            },
         )
         for each in rows.policy.table_masks
     ]

@@ -56,7 +56,7 @@ def test_points_without_maps_and_without_rows():
     far = homes.moved(np.full(N, 3e4), np.zeros(N))
     found = assess_places(as_table(homes), as_table(far), COLUMNS)
     assert found.risks == ()
-    assert [it.title for it in found.blocks()][0] == "Places in 'lon' and 'lat'"
+    assert next(it.title for it in found.blocks()) == "Places in 'lon' and 'lat'"
     gone = as_table(homes).with_columns(
         pl.lit(None, pl.Float64).alias(name) for name in COLUMNS.columns
     )

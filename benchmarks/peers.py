@@ -111,6 +111,11 @@ PEERS = (
         interpreters=("3.11", "3.12"),
         requirements=("presidio-analyzer==2.2.366",),
     ),
+    Peer(
+        name="maskmypy",
+        interpreters=("3.11", "3.12", "3.10"),
+        requirements=("maskmypy==1.1.0",),
+    ),
     # No rival: packages that ship tables. Only their files are wanted, so nothing they depend on
     # is installed but what reads them.
     Peer(

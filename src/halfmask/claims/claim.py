@@ -120,6 +120,9 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "The average of a group is written exactly or rounded: an attacker who knows all other "
             "rows of the group can compute the last one."
         ),
+        "exact-other-columns": (
+            "A moved point next to exact other columns protects nothing: the row is still unique."
+        ),
         "few-known-columns": (
             "A guarantee covers attackers who know only so many quasi-identifiers: one who knows "
             "more may find a single row."

@@ -29,6 +29,7 @@ from halfmask.data.hierarchy.orders import orders_of as orders_of
 from halfmask.data.hierarchy.tree import Hierarchy
 from halfmask.data.hierarchy.tree import as_text as as_text
 from halfmask.data.hierarchy.tree import leaf_text as leaf_text
+from halfmask.data.io._derived import DerivedColumn as DerivedColumn
 from halfmask.data.io._opening import frame_given as frame_given
 from halfmask.data.io._opening import open_table
 from halfmask.data.io._read_options import ReadOptions

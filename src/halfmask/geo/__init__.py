@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from halfmask.geo._cells import Cells as Cells
 from halfmask.geo.maps import AreaMap as AreaMap
 from halfmask.geo.maps import MapFile as MapFile
 from halfmask.geo.maps import Maps as Maps

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from halfmask.geo.points import Points, Unit
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
+from halfmask._foreign import need
+from halfmask._validation import is_text, list_of, number_between, one_of
+from halfmask.data import ReadOptions, open_table
+from halfmask.geo.points import PointColumns, Points, Unit
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
+
+#: Files of shapes, which may be compressed; all but the first two need GDAL.
+_OF_SHAPES: Final = (".geojson", ".json", ".shp", ".gpkg", ".fgb", ".kml", ".gml", ".zip")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +31,8 @@ class MapFile:
     file
         A table (CSV, Parquet) of points or of named areas, or GeoJSON; relative to the policy.
     points, unit, crs
-        The columns of points, or of the centres of areas; see `PointColumns`. The system of the
-        coordinates of polygons.
+        The columns of points, or of the centres of areas; see `PointColumns`. The unit and system
+        of the coordinates of shapes.
     name
         The column or property that names an area; without it a table is one of points.
     parents
@@ -33,6 +40,9 @@ class MapFile:
     people
         The column or property with the number of people or households; by default each point
         stands for one.
+    reach
+        How many metres beyond all polygons a point still belongs to the nearest one, as on a
+        coast that is drawn roughly.
     """
 
     file: str
@@ -42,6 +52,14 @@ class MapFile:
     name: str | None = None
     parents: tuple[str, ...] = ()
     people: str | None = None
+    reach: float = 0.0
+
+    def __post_init__(self) -> None:
+        list_of("names of columns", is_text, owner="MapFile", parents=self.parents)
+        number_between(0, np.inf, owner="MapFile", reach=self.reach)
+        PointColumns(self.points or ("x", "y"), self.unit)
+        if self.parents and self.name is None:
+            raise ParameterError("A map with parents needs the name of its areas.")
 
     def opened(self, folder: Path | None) -> PointMap | AreaMap:
         """Return what the file has.
@@ -50,8 +68,107 @@ class MapFile:
         ----------
         folder
             Where the file is.
+
+        Raises
+        ------
+        MissingDependencyError
+            If the file needs a library that isn't installed.
+        DataError
+            If it can't be read, or has areas without a name, shape or number of people.
         """
-        raise NotImplementedError
+        path = Path(folder or "", self.file)
+        if path.name.lower().removesuffix(".gz").endswith(_OF_SHAPES):
+            return self._of_shapes(path)
+        texts = dict.fromkeys(filter(None, (self.name, *self.parents)), "string")
+        source = open_table(path, options=ReadOptions(dtypes=texts), called="The map")
+        if self.points is None:
+            if self.name is None:
+                raise SchemaError(
+                    "A map in a table needs points, or the name of its areas.",
+                    hint='Write points = ["longitude", "latitude"].',
+                )
+            return self._areas(source.read())
+        points = PointColumns(self.points, self.unit, self.crs).read(
+            source.read(), called="the map"
+        )
+        lost = int((~points.present).sum())
+        if lost:
+            raise DataError(f"{lost} of {len(points)} rows of the map have no point.")
+        return self._with_points(source.read(), points)
+
+    def _with_points(self, table: pl.DataFrame, points: Points) -> PointMap | AreaMap:
+        if self.name is not None:
+            return self._areas(table, centres=points)
+        people = np.ones(len(points)) if self.people is None else self._people(table)
+        return PointMap(points=points, people=people)
+
+    def _of_shapes(self, path: Path) -> PointMap | AreaMap:
+        need("shapely")
+        from halfmask.geo import _shapes  # noqa: PLC0415 - an extra
+
+        table, shapes, crs = _shapes.read_shapes(path)
+        where: dict[str, Any] = {"unit": self.unit, "crs": self.crs or crs}
+        at = _shapes.points_of(shapes)
+        if at is not None:
+            points = Points(x=at[:, 0], y=at[:, 1], **where).checked(("x", "y"))
+            return self._with_points(table, points)
+        shapes = _shapes.whole_areas(shapes, on_earth=self.unit == "degrees")
+        return self._areas(table, shapes=shapes, reach=self.reach, **where)
+
+    def _areas(self, table: pl.DataFrame, **where: Any) -> AreaMap:  # noqa: ANN401 # of AreaMap
+        numbers = pl.Series([str(number) for number in range(1, table.height + 1)])
+        names = numbers if self.name is None else _names(table, self.name)
+        twice = len(names) - names.n_unique()
+        if twice:
+            raise DataError(
+                f"{twice} of {len(names)} areas of the map have the name of another one.",
+                hint="Dissolve areas of one name in the file, or choose names that differ.",
+            )
+        return AreaMap(
+            names=names,
+            parents=tuple(_names(table, name) for name in self.parents),
+            people=None if self.people is None else self._people(table),
+            **where,
+        )
+
+    def _people(self, table: pl.DataFrame) -> NDArray[np.float64]:
+        name = self.people or ""
+        column = _column(table, name)
+        if not column.dtype.is_numeric():
+            raise SchemaError(
+                f"Column {name!r} of the map holds numbers of people. Got the type "
+                f"{column.dtype.base_type()}."
+            )
+        people: NDArray[np.float64] = column.cast(float).to_numpy()
+        wrong = int((~(np.isfinite(people) & (people >= 0))).sum())
+        if wrong:
+            raise DataError(
+                f"Column {name!r} of the map is no number of people in {wrong} of {len(people)} rows.",
+                hint="It is missing, below 0 or infinite there.",
+            )
+        return people
+
+
+def _column(table: pl.DataFrame, name: str) -> pl.Series:
+    if name not in table.columns:
+        raise ColumnNotFoundError.of([name], table.columns, where="the map")
+    return table[name]
+
+
+def _names(table: pl.DataFrame, name: str) -> pl.Series:
+    """Return names as texts; whole numbers are names, too."""
+    column = _column(table, name)
+    if not (column.dtype == pl.String or column.dtype.is_integer()):
+        raise SchemaError(
+            f"Column {name!r} of the map holds names. Got the type {column.dtype.base_type()}."
+        )
+    column = column.cast(pl.String)
+    unnamed = int((column.fill_null("").str.strip_chars() == "").sum())
+    if unnamed:
+        raise DataError(
+            f"Column {name!r} of the map has no name in {unnamed} of {len(column)} rows."
+        )
+    return column
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -71,18 +188,84 @@ class AreaMap:
     people: NDArray[np.float64] | None = field(default=None, repr=False)
     shapes: Any = field(default=None, repr=False)  # an array of shapely
     centres: Points | None = None
+    unit: Unit = "degrees"  # of shapes, and their system
+    crs: str | None = None
+    reach: float = 0.0
+    _index: Any = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        one_of(("degrees", "metres", "kilometres", "feet"), owner="AreaMap", unit=self.unit)
+        index: Any = None
+        if self.shapes is not None:
+            from halfmask.geo._shapes import AreaIndex  # noqa: PLC0415 - an extra
+
+            index = AreaIndex(self.shapes, self.unit, self.reach)
+        elif self.centres is not None:
+            from halfmask.geo._centres import CentreIndex  # noqa: PLC0415 - an extra
+
+            index = CentreIndex(self.centres)
+            object.__setattr__(self, "unit", self.centres.unit)
+            object.__setattr__(self, "crs", self.centres.crs)
+        object.__setattr__(self, "_index", index)
+
+    def __len__(self) -> int:
+        return len(self.names)
 
     def locate(self, points: Points) -> NDArray[np.int64]:
-        """Return the number of the area of each point, of the nearest centre; -1 where none is."""
-        raise NotImplementedError
+        """Return the number of the area of each point, of the nearest centre; -1 where none is.
+
+        A point on the border of several areas lies in that with the lowest number.
+        """
+        found: NDArray[np.int64] = self._places.locate(points.in_system(self.unit, self.crs))
+        return found
+
+    def contains(self, points: Points) -> NDArray[np.bool_]:
+        """Return whether each point lies in a polygon, without the reach of the map."""
+        found: NDArray[np.int64] = self._polygons.inside(points.in_system(self.unit, self.crs))
+        return found >= 0
+
+    def square_kilometres(self) -> NDArray[np.float64]:
+        """Return how large each polygon is."""
+        found: NDArray[np.float64] = self._polygons.square_kilometres()
+        return found
 
     def neighbours(self) -> NDArray[np.int64]:
-        """Return the pairs of areas that touch each other, shape (pairs, 2)."""
-        raise NotImplementedError
+        """Return the pairs of areas that touch each other, shape (pairs, 2).
+
+        Centres are neighbours that Delaunay's triangles link.
+        """
+        found: NDArray[np.int64] = self._places.neighbours()
+        return found
 
     def outline(self, number: int) -> dict[str, Any] | None:
-        """Return the polygon of an area as GeoJSON has it, or its centre."""
-        raise NotImplementedError
+        """Return the polygon of an area as GeoJSON has it, or its centre; ``None`` without both.
+
+        It is in longitude and latitude where a reference system is known, else in x and y.
+        """
+        if self.shapes is not None:
+            from halfmask.geo._shapes import geometry_of  # noqa: PLC0415 - an extra
+
+            return geometry_of(self.shapes[number], self.unit, self.crs)
+        if self.centres is None:
+            return None
+        centre = self.centres.take(np.array([number]))
+        centre = centre if centre.crs is None else centre.in_system("degrees", None)
+        return {"type": "Point", "coordinates": [float(centre.x[0]), float(centre.y[0])]}
+
+    @property
+    def _places(self) -> Any:  # noqa: ANN401 # an index of shapes or of centres
+        if self._index is None:
+            raise DataError(
+                "A map of names and people says nothing of places.",
+                hint="Give a file with polygons, or declare points, the centres of its areas.",
+            )
+        return self._index
+
+    @property
+    def _polygons(self) -> Any:  # noqa: ANN401 # an index of shapes
+        if self.shapes is None:
+            raise DataError("This needs a map of polygons.", hint="Give GeoJSON, for example.")
+        return self._index
 
 
 #: Opened maps by their names in a policy.

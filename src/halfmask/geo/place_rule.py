@@ -29,8 +29,29 @@ class PlaceRule(Protocol):
             If points lie in no area, with their number.
         """
 
+    def of_codes(self, codes: pl.Series, *, column: str) -> pl.Series:
+        """Return the label of the finest area of each code; missing for missing ones.
+
+        Where a rule has a least number of people, only this keeps smaller areas out of a release.
+
+        Parameters
+        ----------
+        codes, column
+            Names of areas, cells of H3 or postal codes, and the column that has them.
+
+        Raises
+        ------
+        DataError
+            If codes aren't known, with their number.
+        ParameterError
+            If the rule needs points.
+        """
+
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
         """Build the hierarchy above finest areas; see `halfmask.data.HierarchyRule`."""
+
+    def people_of(self, label: str) -> float | None:
+        """Return how many people the owner's map has in an area; ``None`` where it isn't known."""
 
     def outline(self, label: str) -> dict[str, Any] | None:
         """Return the geometry of a label of any level as GeoJSON has it; ``None``: of the root.

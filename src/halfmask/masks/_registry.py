@@ -25,6 +25,7 @@ from halfmask.masks._shifted_dates import ShiftedDates
 from halfmask.masks._substitutes import Substitutes
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
+from halfmask.masks.geo._donut import Donut
 from halfmask.masks.text.redaction import TextRedaction
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
     TextRedaction.name: TextRedaction,
     DataShuffling.name: DataShuffling,
     CorrelatedNoise.name: CorrelatedNoise,
+    Donut.name: Donut,
     LocalSuppression.name: LocalSuppression,
     KmAnonymity.name: KmAnonymity,
     SimpleSampling.name: SimpleSampling,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 import polars as pl
 from pydantic import ConfigDict, Field, JsonValue, StrictStr, model_validator
@@ -22,20 +22,27 @@ from halfmask.data import (
     read_hierarchy,
 )
 
-_RULES = ("file", "intervals", "prefix", "dates", "order", "groups")
-# Which further key goes with which rule.
+#: Rules of places, and those of them that are about codes in place of points.
+PLACE_RULES: Final = ("cells", "hexagons", "areas", "quadtree", "zip3")
+CODE_RULES: Final = ("hexagons", "areas", "zip3")
+#: The value of zip3 that needs no map.
+CENSUS_2000: Final = "census-2000"
+_RULES = ("file", "intervals", "prefix", "dates", "order", "groups", *PLACE_RULES)
+# Which further key goes with which rules.
 _OPTIONS = {
-    "delimiter": "file",
-    "origin": "intervals",
-    "length": "prefix",
-    "mask": "prefix",
-    "format": "dates",
-    "sizes": "order",
+    "delimiter": ("file",),
+    "origin": ("intervals",),
+    "length": ("prefix",),
+    "mask": ("prefix",),
+    "format": ("dates",),
+    "sizes": ("order",),
+    "people": ("areas", "quadtree"),
+    "least": ("areas", "quadtree", "zip3"),
 }
 
 
 class ColumnHierarchySection(Section):
-    """``hierarchy`` of a column: exactly one of a file and five rules, with its options."""
+    """``hierarchy`` of a column: exactly one of a file and ten rules, with its options."""
 
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": [rule]} for rule in _RULES]}
@@ -68,6 +75,26 @@ class ColumnHierarchySection(Section):
         default=None, description="Neighbours that form a group."
     )
     groups: dict[str, JsonValue] | None = Field(default=None, description="Named groups of values.")
+    cells: tuple[Number, ...] | None = Field(
+        default=None, description="Widths of cells of a place in km, the narrowest first."
+    )
+    hexagons: tuple[Whole, ...] | None = Field(
+        default=None, description="Resolutions of H3 of a place, the finest first."
+    )
+    areas: StrictStr | None = Field(default=None, description="Map of the areas of a place.")
+    quadtree: Number | None = Field(
+        default=None, description="Width in km of the smallest cells, split by people."
+    )
+    zip3: StrictStr | None = Field(
+        default=None,
+        description=f"Map with the people of ZIP codes, cut to 3 digits; or {CENSUS_2000}.",
+    )
+    people: StrictStr | None = Field(
+        default=None, description="Map of people or households that areas are merged by."
+    )
+    least: tuple[Annotated[Whole, Field(ge=1)], ...] | None = Field(
+        default=None, description="Least people of an area, the fewest first."
+    )
 
     @model_validator(mode="after")
     def _is_one_rule(self) -> Self:
@@ -79,18 +106,29 @@ class ColumnHierarchySection(Section):
         stray = [
             option
             for option, rule in _OPTIONS.items()
-            if getattr(self, option) is not None and rule != given[0]
+            if getattr(self, option) is not None and given[0] not in rule
         ]
         if stray:
             raise PolicyError(
-                f"has the key {stray[0]!r}, which goes with {_OPTIONS[stray[0]]!r} and not with "
-                f"{given[0]!r}."
+                f"has the key {stray[0]!r}, which goes with "
+                f"{' or '.join(map(repr, _OPTIONS[stray[0]]))} and not with {given[0]!r}."
             )
         if self.file is not None:
-            _check_relative(self.file)
-        else:
+            check_relative(self.file)
+        elif self.place is None:
             self.rule()  # raises where the rule can't be
         return self
+
+    @property
+    def place(self) -> str | None:
+        """The name of its rule, if that is about places."""
+        return next((rule for rule in PLACE_RULES if getattr(self, rule) is not None), None)
+
+    @property
+    def maps(self) -> tuple[str, ...]:
+        """The names of the maps that its rule is about."""
+        named = (self.areas, None if self.zip3 == CENSUS_2000 else self.zip3, self.people)
+        return tuple(name for name in named if name is not None)
 
     def rule(self) -> HierarchyRule:
         """Return the rule that builds the hierarchy; not for a file."""
@@ -105,7 +143,8 @@ class ColumnHierarchySection(Section):
         return Groups(self.groups or {})
 
 
-def _check_relative(file: str) -> None:
+def check_relative(file: str) -> None:
+    """Raise unless a file is given relative to the policy."""
     # A policy may be shared: the owner's folders are nobody's business, and it must work
     # on another machine.
     absolute = PurePosixPath(file).is_absolute() or PureWindowsPath(file).anchor

@@ -14,12 +14,15 @@ from pydantic import ConfigDict, model_validator
 from halfmask._errors import PolicyError
 from halfmask._html_table import html_table
 from halfmask._sections import Choice, in_old_keys
-from halfmask.data import Column, Schema
+from halfmask.data import Column, ReadOptions, Schema
+from halfmask.geo import PointColumns
 from halfmask.microdata._hierarchy_section import build_listed, hierarchy_of
+from halfmask.microdata._places import PlaceColumn, open_maps, place_rule
 from halfmask.microdata._policy_checks import asks_for_tree, check_policy
 from halfmask.microdata._policy_sections import PolicySections
 
 if TYPE_CHECKING:
+    from halfmask.geo import Maps, PlaceRule
     from halfmask.guarantees import Guarantee
 
 
@@ -58,6 +61,8 @@ class Policy(PolicySections):
         How synthetic rows are drawn, in the place of guarantees and masks.
     book
         The book of releases that a release is checked against, and what must hold over all of them.
+    maps
+        Files of the owner with points or areas, which hierarchies of places and masks name.
 
     Raises
     ------
@@ -142,22 +147,57 @@ class Policy(PolicySections):
         return Policy.from_toml(tomlkit.dumps(table), folder=folder)
 
     def moved(self, folder: str | Path) -> Policy:
-        """Return the policy for another folder; it finds the same hierarchy files.
+        """Return the policy for another folder; it finds the same files of hierarchies and maps.
 
         Parameters
         ----------
         folder
             Where the policy file will be.
         """
-        columns = self._stated()["columns"]
-        for section in columns.values():
-            file = (section.get("hierarchy") or {}).get("file")
-            if file is not None and self._folder is not None:
+        stated = self._stated()
+        trees = [section.get("hierarchy") or {} for section in stated["columns"].values()]
+        for section in (*trees, *stated.get("maps", {}).values()):
+            if "file" in section and self._folder is not None:
                 found = os.path.relpath(
-                    os.path.realpath(self._folder / file), os.path.realpath(folder)
+                    os.path.realpath(self._folder / section["file"]), os.path.realpath(folder)
                 )
-                section["hierarchy"]["file"] = Path(found).as_posix()
-        return self._read_from(folder, columns=columns)
+                section["file"] = Path(found).as_posix()
+        return Policy.from_toml(tomlkit.dumps(stated), folder=folder)
+
+    def read_options(self) -> ReadOptions:
+        """Return how the table is to be read; places are columns made of their coordinates."""
+        places = {
+            name: PlaceColumn(PointColumns(it.points, it.unit, it.crs), self.place_rule(name))
+            for name, it in self.columns.items()
+            if it.points is not None
+        }
+        return ReadOptions(**dict(self.input), normalize=self.normalize, derived=places)
+
+    def opened_maps(self, folder: str | Path | None = None) -> Maps:
+        """Return what the files of its maps hold, by name.
+
+        Parameters
+        ----------
+        folder
+            Where they are looked for; by default next to the file that the policy was loaded from.
+        """
+        return open_maps(self.maps, self._folder if folder is None else folder)
+
+    def place_rule(self, column: str, folder: str | Path | None = None) -> PlaceRule:
+        """Return the rule of a place.
+
+        Parameters
+        ----------
+        column
+            Its name.
+        folder
+            As of `opened_maps`.
+        """
+        section = self.columns[column]
+        assert section.hierarchy is not None  # noqa: S101 # every place has one
+        named = {name: self.maps[name] for name in section.hierarchy.maps}
+        where = self._folder if folder is None else folder
+        return place_rule(section.hierarchy, section.unit, open_maps(named, where))
 
     @property
     def sha256(self) -> str:
@@ -246,6 +286,8 @@ class Policy(PolicySections):
                     kind=section.kind or "text",
                     hierarchy=None
                     if section.hierarchy is None
+                    else self.place_rule(name, where)
+                    if section.place
                     else hierarchy_of(section.hierarchy, name, where),
                     missing=section.missing,
                     label=section.label,

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
+from halfmask._policy_files import near
 from halfmask.book.section import check_unused
 from halfmask.claims.manifest import MASKED, MICRODATA
+from halfmask.data import ReadOptions
 from halfmask.masks import TableMask, check_claimed_once, traits_of
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata._hierarchy_section import build_listed
@@ -28,7 +30,8 @@ _OF_CLASSES = ("method", "recoding", "suppression")
 def check_policy(policy: PolicySections) -> None:
     """Raise unless all sections of a policy go together."""
     _check_sections(policy)
-    policy.read_options()  # raises where they can't be
+    ReadOptions(**dict(policy.input), normalize=policy.normalize)  # raises where they can't be
+    _check_places(policy)
     _check_masks(policy)
     _check_private(policy)
     for number, section in enumerate(policy.guarantee_sections, start=1):
@@ -81,6 +84,24 @@ def _check_sections(policy: PolicySections) -> None:
             "No column is a quasi_identifier, so there are no classes.",
             hint="Give that role to columns that point at a person together with others.",
         )
+
+
+def _check_places(policy: PolicySections) -> None:
+    """Raise unless places and maps go with the other sections."""
+    for name, column in policy.columns.items():
+        twice = [each for each in column.points or () if each in policy.columns]
+        if twice:
+            raise PolicyError(
+                f"[columns.{name}] is made of {twice[0]!r}, which has a section of its own.",
+                hint="Leave that section out: only the place is a column of the release.",
+            )
+        maps = () if column.hierarchy is None else column.hierarchy.maps
+        missing = [each for each in maps if each not in policy.maps]
+        if missing:
+            raise PolicyError(
+                f"[columns.{name}] hierarchy names the map {missing[0]!r}, which isn't in [maps].",
+                hint=near(missing[0], list(policy.maps)),
+            )
 
 
 def _check_synthesis(policy: PolicySections) -> None:

@@ -15,11 +15,13 @@ from halfmask.anonymize import METHODS, RECODINGS, Level
 from halfmask.anonymize.lattice import OBJECTIVES, Objective
 from halfmask.book.section import BookSection
 from halfmask.claims.manifest import MASKED, MICRODATA, PRIVATE_MICRODATA, SYNTHETIC
-from halfmask.data import Kind, Missing, Normalization, ReadOptions, Role
+from halfmask.data import Kind, Missing, Normalization, Role
+from halfmask.geo import Unit
 from halfmask.guarantees import GUARANTEES
 from halfmask.masks import TableMask
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata._hierarchy_section import ColumnHierarchySection
+from halfmask.microdata._places import MapSection, check_place
 from halfmask.microdata._synthesis_section import SYNTHESIS, SynthesisSection
 from halfmask.microdata.mask_section import MaskSection, TableMaskSection
 
@@ -114,6 +116,15 @@ class ColumnSection(Section):
     kind: Kind | None = Field(
         default=None, description="What its values are; identifiers need none."
     )
+    points: tuple[StrictStr, StrictStr] | None = Field(
+        default=None,
+        description="The columns of the table that a place is made of: longitude and latitude, or "
+        "x and y.",
+    )
+    unit: Unit = Field(default="degrees", description="What the points are in.")
+    crs: StrictStr | None = Field(
+        default=None, description="Their reference system, where maps are in another one."
+    )
     hierarchy: ColumnHierarchySection | None = Field(
         default=None, description="Levels of generalization."
     )
@@ -180,12 +191,20 @@ class ColumnSection(Section):
                 f"has a hierarchy, which goes with role 'quasi_identifier' or 'sensitive'. "
                 f"Got {self.role!r}."
             )
+        check_place(self)
         return self
 
     @property
     def of_classes(self) -> list[str]:
         """The keys stated that only classes, and so only guarantees, use."""
-        return [key for key in _OF_CLASSES if getattr(self, key) != _default_of(key)]
+        stated = [key for key in _OF_CLASSES if getattr(self, key) != _default_of(key)]
+        # The areas of points are its values.
+        return [key for key in stated if key != "hierarchy" or self.points is None]
+
+    @property
+    def place(self) -> str | None:
+        """The rule of its hierarchy, if that is about places."""
+        return None if self.hierarchy is None else self.hierarchy.place
 
     def _check_identifier(self) -> None:
         if self.label:
@@ -265,6 +284,9 @@ class PolicySections(WrittenPolicy):
     book: BookSection | None = Field(
         default=None, description="The book of releases that it is checked against."
     )
+    maps: dict[str, MapSection] = Field(
+        default_factory=dict, description="Files of points and areas, by name."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -283,10 +305,6 @@ class PolicySections(WrittenPolicy):
         """The columns whose order counts, where their type in the table has one."""
         return frozenset(name for name, it in self.columns.items() if it.kind == "ordinal")
 
-    def read_options(self) -> ReadOptions:
-        """Return how the table is to be read."""
-        return ReadOptions(**dict(self.input), normalize=self.normalize)
-
     @property
     def normalize(self) -> dict[str, tuple[Normalization, ...]]:
         """How spellings are unified, by column; of identifiers only those that are read."""
@@ -304,9 +322,11 @@ class PolicySections(WrittenPolicy):
 
     @property
     def column_recodings(self) -> dict[str, Recoding]:
-        """The recoding of each quasi-identifier that has one of its own."""
-        recodings = {name: each.recoding for name, each in self.columns.items()}
-        return {name: each.made() for name, each in recodings.items() if each is not None}
+        """The recoding of each quasi-identifier that has one of its own; places are levels."""
+        known = {name: it for name, it in self.columns.items() if it.role == "quasi_identifier"}
+        places: dict[str, Recoding] = {name: Level() for name, it in known.items() if it.place}
+        own = {name: it.recoding.made() for name, it in known.items() if it.recoding is not None}
+        return places | own
 
     @property
     def masks(self) -> dict[str, Mask]:

@@ -22,6 +22,7 @@ MASK: Final = OneOf(
 TABLE_MASK: Final = OneOf(
     kinds=TABLE_MASKS,
     key="name",
+    without=frozenset({"maps"}),  # of [maps.NAME]
     elsewhere=(MASKS, "{} is a mask of one column: write it as the 'mask' of the column."),
 )
 

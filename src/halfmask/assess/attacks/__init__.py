@@ -5,7 +5,8 @@ Start with :func:`attack`: it runs a battery on what is protected and on what is
 and a verdict that is INVALID, never a pass, without a positive control or with too few trials.
 
 - :class:`ModelTarget`, :class:`TableTarget`, :class:`EncodingTarget`, :class:`HashingTarget`,
-  :class:`TrainerTarget`, :class:`EventsTarget`, :class:`CrosstabTarget`: what is attacked;
+  :class:`TrainerTarget`, :class:`EventsTarget`, :class:`CrosstabTarget`, :class:`PlacesTarget`:
+  what is attacked;
 - :class:`Shuffled`, :func:`attack_shuffled`: a release whose rows are in an unknown order;
 - :func:`explain_verdicts`: what the verdicts of findings mean;
 - :class:`Attack`: what an attack is; ``ATTACKS`` lists those that there are.
@@ -21,6 +22,7 @@ from halfmask.assess.attacks._encoding_target import EncodingTarget
 from halfmask.assess.attacks._events_target import EventsTarget
 from halfmask.assess.attacks._finding import Finding, explain_verdicts
 from halfmask.assess.attacks._hashing_target import HashingTarget
+from halfmask.assess.attacks._places_target import PlacesTarget
 from halfmask.assess.attacks._report import AttackReport
 from halfmask.assess.attacks._shuffled import Shuffled, attack_shuffled
 from halfmask.assess.attacks._targets import ModelTarget, TableTarget
@@ -41,6 +43,7 @@ __all__ = [
     "HashingTarget",
     "ModelTarget",
     "Outcome",
+    "PlacesTarget",
     "Resampled",
     "Shuffled",
     "SuccessCount",

@@ -19,6 +19,7 @@ from halfmask.assess.attacks import (
     events,
     hashing,
     membership,
+    places,
     releases,
     structure,
     tables,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from halfmask.assess.attacks._encoding_target import EncodingTarget
     from halfmask.assess.attacks._events_target import EventsTarget
     from halfmask.assess.attacks._hashing_target import HashingTarget
+    from halfmask.assess.attacks._places_target import PlacesTarget
     from halfmask.assess.attacks._targets import TableTarget
     from halfmask.assess.attacks._trainer_target import TrainerTarget
 
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
         | TrainerTarget
         | EventsTarget
         | CrosstabTarget
+        | PlacesTarget
     )
 
 
@@ -63,7 +66,7 @@ ATTACKS: dict[str, type[Attack]] = {
     each.name: each
     for family in (
         *(membership, attributes, structure, tables, classes, releases),
-        *(encodings, hashing, events, crosstabs),
+        *(encodings, hashing, events, crosstabs, places),
     )
     for each in family.ATTACKS
 }
@@ -113,7 +116,8 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     Parameters
     ----------
     target
-        The protected thing: a model, a released table, an encoding, hashed rows, a trainer, events.
+        The protected thing: a model, a released table, an encoding, hashed rows, a trainer, events,
+        tables of counts, places.
     unprotected
         The target without protection, such as a model of the raw rows: the positive control. An
         attack that doesn't succeed on it proves nothing.
@@ -350,7 +354,7 @@ def _no_target(given: object) -> ParameterError:
         f"Got a value of type {type(given).__name__}.",
         hint="Wrap a model in ModelTarget(...), a released table in TableTarget(...), an encoding "
         "in EncodingTarget(...), events in EventsTarget(...), tables of counts in "
-        "CrosstabTarget(...).",
+        "CrosstabTarget(...), masked places in PlacesTarget(...).",
     )
 
 

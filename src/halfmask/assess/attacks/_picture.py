@@ -38,6 +38,7 @@ FAMILIES = {
     "releases": "Releases: what do several disclose together?",
     "encodings": "Encodings: what is read without the key?",
     "hashing": "Hashing: what does a trainer read, and what spoils its model?",
+    "places": "Places: which true places are guessed?",
 }
 
 #: Attacks that are known by their initials.

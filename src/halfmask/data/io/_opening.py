@@ -12,6 +12,7 @@ from halfmask._validation import one_of
 from halfmask.data._declarations import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data.frames import settle, to_polars
 from halfmask.data.hierarchy.orders import orders_of
+from halfmask.data.io._derived import with_derived
 from halfmask.data.io._read_options import ReadOptions
 from halfmask.data.io._reader import (
     SetReader,
@@ -72,7 +73,7 @@ def open_table(
     where
         The path of a file, or of a folder of parts; ``"-"`` for standard input; the URL of a
         database, as in ``"postgresql://host/database?table=schema.table"``; a frame of polars,
-        pandas or pyarrow; or an opened table, to which only ``normalize`` of options is applied.
+        pandas or pyarrow; or an opened table, to which only ``normalize`` and ``derived`` apply.
     format
         ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arrow"`` (IPC file), ``"arrows"`` (IPC stream) or
         ``"jsonl"``. By default, the first bytes and the file extension decide. Text files may be
@@ -135,7 +136,8 @@ def open_table(
     if format is not None:
         one_of(FORMATS, owner="open_table", format=format)
     if isinstance(where, Source):
-        return where.normalized(options.normalize, missing=options.missing)
+        source = where.normalized(options.normalize, missing=options.missing)
+        return with_derived(source, options.derived, is_opened=True)
     if isinstance(where, str) and is_database_url(where):
         source = _in_database(where, options, called)
     elif isinstance(where, str | Path):
@@ -148,6 +150,7 @@ def open_table(
     if options.lists:
         check_declared(options.lists, source.columns)
         source = source.through(lambda reader: SetReader(reader, options.lists))
+    source = with_derived(source, options.derived, is_opened=False)
     if not source.n_rows:
         raise DataError(f"{called} has no rows.", hint="Give a table of at least one row.")
     return source

@@ -16,6 +16,7 @@ from halfmask._errors import ParameterError
 from halfmask._validation import integer_at_least, is_text, list_of, mapping_of
 from halfmask.data._declarations import Declaration
 from halfmask.data.cell_formats import check_date_format, check_number_format, dtype_of_format
+from halfmask.data.io._derived import DerivedColumn
 from halfmask.data.io._reader import Normalization, check_lists, check_steps
 
 _WORDS: dict[str, pl.DataType] = {
@@ -35,6 +36,7 @@ _BY_COLUMN: Final[dict[str, tuple[str, type | UnionType]]] = {
     "first_years": ("texts or years", str | int),
     "number_formats": ("texts or years", str | int),
     "fitted": ("types of polars", pl.DataType),
+    "derived": ("columns made of others", DerivedColumn),
 }
 #: The word for times with a zone; the zone follows it.
 _ZONED: Final = "datetime_"
@@ -101,6 +103,9 @@ class ReadOptions:
         Types that columns had in an earlier table. Cells are read as with ``dtypes``, but texts
         must have the usual form of the type: ``"007"`` isn't the integer 7. Error messages mention
         the fit.
+    derived
+        Columns made of others, by their own name, such as a place of two coordinates. Each
+        stands where the first column that it reads stood; what it reads is no column then.
 
     Raises
     ------
@@ -131,6 +136,7 @@ class ReadOptions:
     coerce: Sequence[str] = ()
     normalize: Mapping[str, Sequence[Normalization]] = field(default_factory=dict)
     fitted: Mapping[str, pl.DataType] = field(default_factory=dict)
+    derived: Mapping[str, DerivedColumn] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._check_mappings()
@@ -247,13 +253,19 @@ class ReadOptions:
         Parameters
         ----------
         columns
-            The columns that the table has.
+            The columns that the table has, or that are made of those that it has.
         """
+        derived = (each for name, each in self.derived.items() if name in columns)
+        read = {name for each in derived for name in each.reads}
         kept: dict[str, Any] = {
-            each: {name: value for name, value in getattr(self, each).items() if name in columns}
+            each: {
+                name: value
+                for name, value in getattr(self, each).items()
+                if name in columns or name in read
+            }
             for each in _BY_COLUMN
         }
-        coerce = tuple(name for name in self.coerce if name in columns)
+        coerce = tuple(name for name in self.coerce if name in columns or name in read)
         return replace(self, coerce=coerce, **kept)
 
 

@@ -1,0 +1,111 @@
+"""PlacesTarget: places as they were released, the true ones, and whose they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+from halfmask.assess.attacks._inputs import (
+    TakenInputs,
+    as_frame,
+    as_whole_numbers,
+    check_columns,
+    check_owners,
+    check_plain,
+    several,
+)
+from halfmask.geo import PointColumns, PointMap
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from halfmask.geo import Points
+
+
+def _points(value: object, *, parameter: str, owner: str) -> PointColumns:
+    if isinstance(value, PointColumns):
+        return value
+    names = several(value, parameter=parameter, owner=owner, of="two columns")
+    if len(names) != 2:
+        raise ParameterError(f"The {parameter!r} parameter of {owner} must be two columns.")
+    return PointColumns(names)  # type: ignore[arg-type] # two
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlacesTarget(TakenInputs):
+    """Released places, the true places, and whose they are.
+
+    `unprotected` returns the positive control.
+
+    Parameters
+    ----------
+    released, original
+        The table after and before places were masked. Both have the columns of the points.
+    points
+        Longitude and latitude, in this order, or x and y; `halfmask.geo.PointColumns` where they
+        aren't in degrees.
+    person
+        The column of both tables that says whose row it is; it may hold a pseudonym in the released
+        one. ``None``: each row is one person.
+    time
+        The column of both tables that says when it was. Trips need it.
+    addresses
+        All addresses of the region, which an attacker knows; as `halfmask.geo.PointMap`.
+    owners
+        For each released row the number of its original row; ``None``: in the same order. Several
+        releases of the same people are one table: their rows one below the other.
+
+    Raises
+    ------
+    ParameterError
+        If there are too few owners, or `points` aren't two columns.
+    ColumnNotFoundError, DataError, SchemaError
+        If a table is no frame, or lacks a column, or coordinates are none.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> homes = pl.DataFrame({"lon": [4.89, 4.9], "lat": [52.37, 52.38]})
+    >>> PlacesTarget(released=homes, original=homes, points=("lon", "lat"))
+    PlacesTarget(2 released of 2 places)
+    """
+
+    released: pl.DataFrame = field(metadata={"take": as_frame})
+    original: pl.DataFrame = field(metadata={"take": as_frame})
+    points: PointColumns = field(metadata={"take": _points})
+    person: str | None = None
+    time: str | None = None
+    addresses: PointMap | None = None
+    owners: NDArray[np.int64] | None = field(default=None, metadata={"take": as_whole_numbers})
+
+    def __post_init__(self) -> None:
+        TakenInputs.__post_init__(self)
+        names = [*self.points.columns, *(it for it in (self.person, self.time) if it is not None)]
+        for table, where in ((self.original, "the original"), (self.released, "the release")):
+            check_columns(names, table.columns, where=where)
+            check_plain(table, names, where=where)
+        check_owners(self.owners, self.released.height, self.original.height)
+
+    def __repr__(self) -> str:
+        return f"PlacesTarget({self.released.height} released of {self.original.height} places)"
+
+    @property
+    def owner_of_row(self) -> NDArray[np.int64]:
+        """The number of each released row's original row."""
+        return np.arange(self.released.height) if self.owners is None else self.owners
+
+    def unprotected(self) -> Self:
+        """Return the same rows with their true places: the positive control."""
+        true = self.original.select(self.points.columns)[self.owner_of_row]
+        return replace(self, released=self.released.with_columns(true.get_columns()))
+
+    def pairs(self) -> tuple[Points, Points, NDArray[np.int64]]:
+        """Return true and released places where both are there, and the numbers of these rows."""
+        owners = self.owner_of_row
+        true, seen = self.points.read(self.original).take(owners), self.points.read(self.released)
+        rows = np.flatnonzero(true.present & seen.present)
+        return true.take(rows), seen.take(rows), rows

@@ -1,0 +1,194 @@
+"""Guesses of true places: by the mean of several copies, or by a map that known places give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from halfmask.assess._places import middle_of, plane_about
+from halfmask.assess.attacks._arms import Certain, Resampled, SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack, Found
+from halfmask.assess.attacks._places_target import PlacesTarget
+from halfmask.assess.attacks.events._traces import merged_codes
+
+if TYPE_CHECKING:
+    from halfmask.assess._arrays import Floats, Ints
+    from halfmask.assess.attacks._attack import Outcome
+
+_RESAMPLES = 400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceGuesses(DeclaredAttack):
+    """What attacks have in common that guess a place: how near counts as found."""
+
+    within: float = field(default=50.0, metadata={"gt": 0, "le": 1e7})
+    n_people: int = field(default=2000, metadata={"ge": 1})
+
+    def _found(
+        self, what: str, by: str, guess: Floats, true: Floats, rng: np.random.Generator
+    ) -> Outcome:
+        """Return how many guesses are near, all in metres; a guess that is NaN isn't."""
+        from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
+
+        n = len(true)
+        other = true[(np.arange(n) + rng.integers(1, max(2, n))) % n] if n else true
+        crowd = cKDTree(true).query_ball_point(true, self.within, return_length=True)
+        return self._make_outcome(
+            f"{what} found within {self.within:g} m by {by}",
+            self._count(guess, true),
+            self._count(guess, other),
+            needed=(100, what),
+            baseline=SuccessCount(int(np.max(crowd, initial=0)), n),
+        )
+
+    def _count(self, guess: Floats, true: Floats) -> SuccessCount:
+        near = np.linalg.norm(guess - true, axis=1) <= self.within
+        return SuccessCount(int(near.sum()), len(true))
+
+
+def place_numbers(target: PlacesTarget) -> Ints:
+    """Return a number for each original row: alike for the same person at the same place."""
+    if target.person is None:
+        return np.arange(target.original.height)
+    return merged_codes([(target.original, [target.person, *target.points.columns])])[0]
+
+
+def one_row_each(target: PlacesTarget, rows: Ints) -> Ints:
+    """Return which of some released rows are the first of a person at a place."""
+    of = place_numbers(target)[target.owner_of_row[rows]]
+    return np.sort(np.unique(of, return_index=True)[1]).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceAveraging(PlaceGuesses, name="places/averaging", target=PlacesTarget):
+    """Guess a place by the mean of its copies, in several releases or rows.
+
+    Parameters
+    ----------
+    within
+        How near to the true place counts as found, in metres, above 0.
+    n_people
+        How many places are drawn at most.
+    copies
+        How many copies a place must have.
+
+    Notes
+    -----
+    Cassa, Wieland and Mandl, "Re-identification of home addresses from spatial locations anonymized
+    by Gaussian skew" (IJHG 2008). Copies are all released rows of one person at one place; the
+    attacker is taken to know which belong together. Two measures:
+
+    - *places found*: the share of means that are near enough. Control: the same means for another
+      person's place. Baseline: the one place that is near to most;
+    - *error taken off by averaging*: 1 - (median error of the means) / (median error of one copy),
+      0 where a place is drawn once for each person. The first measure is its positive control.
+    """
+
+    copies: int = field(default=2, metadata={"ge": 2})
+
+    def missing_inputs(self, target: PlacesTarget) -> str:
+        """Return what is missing: places with several copies."""
+        return "" if len(self._copies(target)) else f"places with {self.copies} released copies"
+
+    def _copies(self, target: PlacesTarget) -> pl.DataFrame:
+        """Return for each place with copies: where it is, the mean of its copies, and the first."""
+        true, seen, rows = target.pairs()
+        columns = {
+            f"{word} {axis}": numbers
+            for word, points in (("true", true), ("seen", seen))
+            for axis, numbers in enumerate(points.in_space().T)
+        }
+        return (
+            pl.DataFrame({"place": place_numbers(target)[target.owner_of_row[rows]], **columns})
+            .group_by("place", maintain_order=True)
+            .agg(
+                pl.col("^true .$", "^seen .$").first(),
+                pl.col("^seen .$").mean().name.prefix("mean "),
+                pl.len().alias("copies"),
+            )
+            .filter(pl.col("copies") >= self.copies)
+        )
+
+    def _measure(self, target: PlacesTarget, random_state: int) -> Found:
+        rng = np.random.default_rng(random_state)
+        copies = self._copies(target)
+        copies = copies[rng.permutation(len(copies))[: self.n_people]]
+        true, one, mean = (
+            copies.select(f"^{word} .$").to_numpy() for word in ("true", "seen", "mean seen")
+        )
+        found = self._found("places", "their mean", mean, true, rng)
+        alone, together = (np.linalg.norm(each - true, axis=1) for each in (one, mean))
+        errors = float(np.median(alone)), float(np.median(together))
+        if not errors[0] > 0:
+            return (found,)
+        drawn = rng.integers(0, len(alone), size=(_RESAMPLES, len(alone)))
+        was = np.median(alone[drawn], axis=1)
+        off = 1 - np.median(together[drawn], axis=1)[was > 0] / was[was > 0]
+        less = self._make_outcome(
+            "error taken off by averaging",
+            Resampled.of(1 - errors[1] / errors[0], off, len(alone)),
+            needed=(100, "places"),
+            baseline=Certain(0.0),
+            control_measure=found.measure,
+            details={
+                "error of one copy, median": errors[0],
+                "error of the mean, median": errors[1],
+                "copies, median": float(np.median(copies["copies"].to_numpy())),
+            },
+        )
+        return found, less
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AffineBreak(PlaceGuesses, name="places/affine-break", target=PlacesTarget):
+    """Fit one affine map to a few known places, and guess all others by it.
+
+    Parameters
+    ----------
+    within
+        How near to the true place counts as found, in metres, above 0.
+    n_people
+        How many places are drawn at most.
+    known
+        How many places of other people the attacker knows, at least 3.
+
+    Notes
+    -----
+    Three pairs of a true and a released place fix the six numbers of a map: rotation, scales, shear
+    and shift. For each place other known ones are drawn; a place that many people have counts once.
+    Control: the same guesses for another place. Baseline: the one place that is near to most.
+    """
+
+    known: int = field(default=3, metadata={"ge": 3})
+
+    def missing_inputs(self, target: PlacesTarget) -> str:
+        """Return what is missing: more places than are known."""
+        return "" if len(_distinct(target)[0]) > self.known else "more places than are known"
+
+    def _measure(self, target: PlacesTarget, random_state: int) -> Found:
+        rng = np.random.default_rng(random_state)
+        true, seen = _distinct(target)
+        n = len(true)
+        some = rng.permutation(n)[: self.n_people]
+        # Others than the place itself, each with the same chance.
+        known = (some[:, None] + rng.integers(1, n, size=(len(some), self.known))) % n
+        with_one = np.column_stack((seen, np.ones(n)))
+        maps = np.linalg.pinv(with_one[known]) @ true[known]
+        guess = np.einsum("ij,ijk->ik", with_one[some], maps)
+        by = f"{self.known} known ones"
+        return (self._found("places", by, guess, true[some], rng),)
+
+
+def _distinct(target: PlacesTarget) -> tuple[Floats, Floats]:
+    """Return each true place once, and what was released of one who has it, in metres."""
+    true, seen, _ = target.pairs()
+    if not len(true):
+        return np.empty((0, 2)), np.empty((0, 2))
+    first = np.unique(np.column_stack((true.x, true.y)), axis=0, return_index=True)[1]
+    space = true.take(first).in_space()
+    middle = middle_of(space)
+    return plane_about(middle, space), plane_about(middle, seen.take(first).in_space())

@@ -1,0 +1,98 @@
+"""Columns that are made of others while a table is read: a place of two coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from halfmask._errors import ColumnNotFoundError, SchemaError
+from halfmask.data.io._reader import ReaderAround
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.data.io._reader import Reader
+    from halfmask.data.io._source import Source
+
+
+@runtime_checkable
+class DerivedColumn(Protocol):
+    """A column that each batch of a table is given in the place of those that it is made of."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns that it is made of, one at least."""
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """Its type."""
+
+    def derive(self, frame: pl.DataFrame) -> pl.Series:
+        """Return its cells; each depends on nothing but its own row.
+
+        Parameters
+        ----------
+        frame
+            Some rows, with the columns that it is made of.
+        """
+
+
+class DerivedReader(ReaderAround):
+    """A table with columns made of others, which stand where the first of these stood."""
+
+    def __init__(self, reader: Reader, derived: Mapping[str, DerivedColumn]) -> None:
+        self._reader, self._derived = reader, dict(derived)
+        gone = {name for each in derived.values() for name in each.reads}
+        _check(reader.columns, derived, gone)
+        self.columns = tuple(
+            name
+            for old in reader.columns
+            for name in (
+                *([] if old in gone else [old]),
+                *(new for new, each in derived.items() if each.reads[0] == old),
+            )
+        )
+        kept = {name: dtype for name, dtype in reader.dtypes.items() if name not in gone}
+        made = {name: each.dtype for name, each in derived.items()}
+        self.dtypes = {name: {**kept, **made}[name] for name in self.columns}
+        self.n_rows = reader.n_rows
+        self.orders = {name: order for name, order in reader.orders.items() if name not in gone}
+
+    def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
+        """Yield the rows in frames, as the table below does."""
+        made = {name: each for name, each in self._derived.items() if name in columns}
+        kept = [name for name in columns if name not in made]
+        read = [name for each in made.values() for name in each.reads]
+        for frame in self._reader.frames(list(dict.fromkeys((*kept, *read))), n_rows):
+            cells = [each.derive(frame).alias(name) for name, each in made.items()]
+            yield frame.with_columns(cells).select(columns)
+
+
+def _check(columns: Sequence[str], derived: Mapping[str, DerivedColumn], gone: set[str]) -> None:
+    absent = [name for each in derived.values() for name in each.reads if name not in columns]
+    if absent:
+        raise ColumnNotFoundError.of(list(dict.fromkeys(absent)), columns, where="the table")
+    twice = [name for name in derived if name in columns and name not in gone]
+    if twice:
+        raise SchemaError(
+            f"Column {twice[0]!r} is made of others, and the table has a column of this name.",
+            hint="Give the one that is made another name.",
+        )
+
+
+def with_derived(
+    source: Source, derived: Mapping[str, DerivedColumn], *, is_opened: bool
+) -> Source:
+    """Return a table with columns made of others.
+
+    A table that was opened before may have them already, in the place of what they are made of.
+    """
+    there = set(source.columns)
+    lacking = {
+        name: each
+        for name, each in derived.items()
+        if not (is_opened and name in there and there.isdisjoint(each.reads))
+    }
+    if not lacking:
+        return source
+    return source.through(lambda reader: DerivedReader(reader, lacking))

@@ -1,0 +1,261 @@
+"""A tree of points in space: the distance to the nearest k people, and sums within distances.
+
+Node 1 is the root, nodes 2i and 2i + 1 are the halves of node i. Leaf j has the points from
+n j / leaves up to n (j + 1) / leaves, so nothing but boxes and sums is stored. All distances are
+squared. The boxes' distances are rounded as those of the points in them, so no point is missed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.kernels.compiling import inlined, njit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["distances_to", "grow", "sums_between"]
+
+#: A tree isn't deeper: 8 points a leaf.
+_DEEPEST = 60
+
+
+@njit(nogil=True, cache=True)
+def grow(
+    points: NDArray[np.float64],
+    people: NDArray[np.float64],
+    order: NDArray[np.int64],
+    boxes: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> None:
+    """Sort points into a tree.
+
+    Parameters
+    ----------
+    points, people, order
+        Sorted in place: coordinates (n, 3), the people at each, and its number.
+    boxes, sums
+        Written: the box of each node (2 leaves, 6), and the people in it. The number of leaves is
+        a power of two and at most n.
+    """
+    n, n_leaves = len(points), len(sums) // 2
+    for node in range(2 * n_leaves - 1, 0, -1):
+        for axis in range(3):
+            boxes[node, axis], boxes[node, 3 + axis] = np.inf, -np.inf
+    first, width = 1, 1  # of the nodes of one depth
+    while first <= n_leaves:
+        for j in range(width):
+            low, high = n * j // width, n * (j + 1) // width
+            box = boxes[first + j]
+            for i in range(low, high):
+                for axis in range(3):
+                    box[axis] = min(box[axis], points[i, axis])
+                    box[3 + axis] = max(box[3 + axis], points[i, axis])
+                sums[first + j] += people[i]
+            if width < n_leaves:
+                widest = np.argmax(box[3:] - box[:3])
+                middle = n * (2 * j + 1) // (2 * width)
+                _halve(points, people, order, low, high - 1, middle, widest)
+        first, width = 2 * first, 2 * width
+
+
+@njit(nogil=True, cache=True)
+def _halve(
+    points: NDArray[np.float64],
+    people: NDArray[np.float64],
+    order: NDArray[np.int64],
+    low: int,
+    high: int,
+    middle: int,
+    axis: int,
+) -> None:
+    """Put the smaller coordinates before the middle: Hoare's selection."""
+    while low < high:
+        a, b, c = points[low, axis], points[middle, axis], points[high, axis]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while points[i, axis] < pivot:
+                i += 1
+            while pivot < points[j, axis]:
+                j -= 1
+            if i <= j:
+                for k in range(3):
+                    points[i, k], points[j, k] = points[j, k], points[i, k]
+                people[i], people[j] = people[j], people[i]
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if j < middle:
+            low = i
+        if middle < i:
+            high = j
+
+
+@inlined
+def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    x, y, z = one[0] - other[0], one[1] - other[1], one[2] - other[2]
+    return x * x + y * y + z * z
+
+
+@inlined
+def _least(point: NDArray[np.float64], box: NDArray[np.float64]) -> float:
+    x = max(box[0] - point[0], 0.0, point[0] - box[3])
+    y = max(box[1] - point[1], 0.0, point[1] - box[4])
+    z = max(box[2] - point[2], 0.0, point[2] - box[5])
+    return x * x + y * y + z * z
+
+
+@inlined
+def _most(point: NDArray[np.float64], box: NDArray[np.float64]) -> float:
+    x = max(point[0] - box[0], box[3] - point[0])
+    y = max(point[1] - box[1], box[4] - point[1])
+    z = max(point[2] - box[2], box[5] - point[2])
+    return x * x + y * y + z * z
+
+
+@njit(nogil=True, cache=True)
+def distances_to(
+    asked: NDArray[np.float64],
+    k: float,
+    points: NDArray[np.float64],
+    people: NDArray[np.float64],
+    boxes: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the squared distance of each point within which k people are; infinity if nowhere.
+
+    Parameters
+    ----------
+    asked
+        Coordinates (n, 3).
+    k
+        Above 0.
+    points, people, boxes, sums
+        Of the tree.
+    """
+    n, n_leaves = len(points), len(sums) // 2
+    found = np.empty(len(asked))
+    stack, gaps = np.empty(_DEEPEST, np.int64), np.empty(_DEEPEST)
+    near, weight = np.empty(64), np.empty(64)  # a heap, the furthest first
+    for number in range(len(asked)):
+        here, bound, size, total = asked[number], np.inf, 0, 0.0
+        top, stack[0], gaps[0] = 1, 1, 0.0
+        while top:
+            top -= 1
+            node = stack[top]
+            if gaps[top] >= bound:
+                continue
+            if node < n_leaves:
+                closer, further = 2 * node, 2 * node + 1
+                gap, other = _least(here, boxes[closer]), _least(here, boxes[further])
+                if other < gap:
+                    closer, further, gap, other = further, closer, other, gap
+                stack[top], gaps[top] = further, other
+                stack[top + 1], gaps[top + 1] = closer, gap
+                top += 2
+                continue
+            leaf = node - n_leaves
+            for i in range(n * leaf // n_leaves, n * (leaf + 1) // n_leaves):
+                apart = _apart(here, points[i])
+                if apart >= bound or people[i] <= 0:
+                    continue
+                if size == len(near):
+                    near, weight = np.append(near, near), np.append(weight, weight)
+                _push(near, weight, size, apart, people[i])
+                size += 1
+                total += people[i]
+                while total - weight[0] >= k:
+                    total -= weight[0]
+                    size -= 1
+                    _pop(near, weight, size)
+                if total >= k:
+                    bound = near[0]
+        found[number] = bound
+    return found
+
+
+@inlined
+def _push(
+    near: NDArray[np.float64], weight: NDArray[np.float64], size: int, apart: float, people: float
+) -> None:
+    while size:
+        parent = (size - 1) // 2
+        if near[parent] >= apart:
+            break
+        near[size], weight[size] = near[parent], weight[parent]
+        size = parent
+    near[size], weight[size] = apart, people
+
+
+@inlined
+def _pop(near: NDArray[np.float64], weight: NDArray[np.float64], size: int) -> None:
+    """Take off the first of one more than `size`."""
+    apart, people, place = near[size], weight[size], 0
+    while 2 * place + 1 < size:
+        child = 2 * place + 1
+        if child + 1 < size and near[child + 1] > near[child]:
+            child += 1
+        if apart >= near[child]:
+            break
+        near[place], weight[place] = near[child], weight[child]
+        place = child
+    near[place], weight[place] = apart, people
+
+
+@njit(nogil=True, cache=True)
+def sums_between(
+    asked: NDArray[np.float64],
+    above: NDArray[np.float64],
+    most: NDArray[np.float64],
+    wanted: NDArray[np.float64],
+    points: NDArray[np.float64],
+    people: NDArray[np.float64],
+    boxes: NDArray[np.float64],
+    sums: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the people between two squared distances, and the place of the one that is wanted.
+
+    Parameters
+    ----------
+    asked
+        Coordinates (n, 3).
+    above, most
+        The distances: more than the first, at most the second.
+    wanted
+        In a fixed order of the people, the one of whom is asked; infinity for none.
+    points, people, boxes, sums
+        Of the tree.
+    """
+    n, n_leaves = len(points), len(sums) // 2
+    totals, places = np.zeros(len(asked)), np.full(len(asked), -1)
+    stack = np.empty(_DEEPEST, np.int64)
+    for number in range(len(asked)):
+        here, total, place = asked[number], 0.0, -1
+        low, high = above[number], most[number]
+        top, stack[0] = 1, 1
+        while top and place < 0:
+            top -= 1
+            node = stack[top]
+            box = boxes[node]
+            least, furthest = _least(here, box), _most(here, box)
+            if least > high or furthest <= low or sums[node] <= 0:
+                continue
+            if least > low and furthest <= high and total + sums[node] <= wanted[number]:
+                total += sums[node]
+            elif node < n_leaves:
+                stack[top], stack[top + 1] = 2 * node, 2 * node + 1
+                top += 2
+            else:
+                leaf = node - n_leaves
+                for i in range(n * leaf // n_leaves, n * (leaf + 1) // n_leaves):
+                    apart = _apart(here, points[i])
+                    if low < apart <= high:
+                        total += people[i]
+                        if total > wanted[number]:
+                            place = i
+                            break
+        totals[number], places[number] = total, place
+    return totals, places

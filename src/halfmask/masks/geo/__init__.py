@@ -1,0 +1,3 @@
+"""Geomasks: points that are moved, and what they have in common."""
+
+from __future__ import annotations

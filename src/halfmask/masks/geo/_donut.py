@@ -1,0 +1,141 @@
+"""Donut: a point moves in a random direction, by at least one radius and at most another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least, list_of, number_between
+from halfmask.masks.geo._geomask import Geomask
+
+if TYPE_CHECKING:
+    from halfmask.geo import Points
+    from halfmask.masks.geo._geomask import Ints, Numbers, Places
+
+#: The farthest that a point is moved, in metres: a quarter of the way around the earth.
+_FARTHEST: Final = 1e7
+#: What rounding of a coordinate may add, in metres.
+_ROUNDING: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Donut(Geomask):
+    """Move each point in a random direction, by a random distance between two radii.
+
+    Parameters
+    ----------
+    columns, unit, person, same_within, within, maps, domain, scope
+        See `Geomask`.
+    radius
+        The least and the greatest distance in metres.
+    k
+        In its place: the inner circle round a place holds the first number of `addresses`, the
+        outer one the second.
+    addresses
+        A map of points: homes that could be the one.
+    people
+        In place of both: how many people live in the inner and in the outer circle, by `density`.
+    density
+        A map of areas with people.
+
+    Raises
+    ------
+    ParameterError
+        If there isn't exactly one of `radius`, `k` and `people`, or one can't be.
+
+    Notes
+    -----
+    Donut masking (Hampton and others 2010). Every direction has the same chance, and so has every
+    spot of the ring.
+
+    **Guarantees.** A masked point lies in the ring, up to a centimetre. With `k`, at least
+    ``k[0]`` addresses are at most as far from the masked point as the place is. They are counted
+    for each place, after rounding. Equal places of a person have equal masked places, in
+    each release of the scope with the same parameters. Draws are unknown without the key.
+
+    **Edge cases.** Missing places stay missing. A place for which no draw is found, as beyond the
+    areas of `within`, is an error. With `same_within`, distances are from the middle of the
+    square. Of a place with several people, all rows move to one point unless `person` is given.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> homes = pl.DataFrame({"x": [0.0, 0.0, None], "y": [0.0, 0.0, None]})
+    >>> mask = Donut(columns=("x", "y"), unit="metres", radius=(100.0, 500.0))
+    >>> moved = mask.fit(homes, bytes(32)).apply(homes, 0)
+    >>> bool(100 <= (moved["x"][0] ** 2 + moved["y"][0] ** 2) ** 0.5 <= 500)
+    True
+    >>> moved.row(0) == moved.row(1), moved.row(2)
+    (True, (None, None))
+    """
+
+    name: ClassVar[str] = "donut"
+    further: ClassVar[tuple[str, ...]] = ("within-distance",)
+
+    radius: tuple[float, float] | None = None
+    k: tuple[int, int] | None = None
+    addresses: str | None = field(default=None, metadata={"min_length": 1})
+    people: tuple[float, float] | None = None
+    density: str | None = field(default=None, metadata={"min_length": 1})
+
+    def _check_own(self) -> None:
+        given = [it for it in (self.radius, self.k, self.people) if it is not None]
+        if len(given) != 1:
+            raise ParameterError(
+                "The mask 'donut' has one of 'radius', 'k' and 'people'. "
+                f"Got {len(given)} of them.",
+                hint="Write radius = [100, 500], in metres.",
+            )
+        for name, pair in (("radius", self.radius), ("k", self.k), ("people", self.people)):
+            if pair is not None:
+                check_rising(pair, whole=name == "k", owner="Donut", named=name)
+                object.__setattr__(self, name, tuple(pair))
+        for name, named in (("k", "addresses"), ("people", "density")):
+            if (getattr(self, name) is None) != (getattr(self, named) is None):
+                raise ParameterError(
+                    f"The mask 'donut' has {name!r} and {named!r} together, or neither.",
+                    hint=f"{named!r} names a map, by which {name!r} is counted.",
+                )
+
+    def _masked(self, places: Places) -> Points:
+        inner, outer = self._radii(places.points)
+        drawn = places.measured_by(inner, outer)
+
+        def draw(which: Ints, attempt: int) -> Points:
+            share, turn = drawn.fractions(2, which=which, attempt=attempt)
+            # Rounding takes the point neither into the hole nor out of the ring.
+            room = np.minimum(_ROUNDING, (outer - inner)[which] / 2)
+            low, high = inner[which] + room, outer[which] - room
+            far = np.sqrt(low**2 + share * (high**2 - low**2))
+            return self._moved(places.points.take(which), far, turn)
+
+        return self._tried(places, draw)
+
+    def _radii(self, points: Points) -> tuple[Numbers, Numbers]:
+        """Return the inner and the outer radius of each place, in metres."""
+        low, high = (np.full(len(points), it) for it in self.radius or (0.0, 0.0))
+        return low, high
+
+
+def check_rising(pair: object, *, whole: bool, owner: str, named: str) -> None:
+    """Raise unless a parameter is two numbers, the second above 0 and at least the first."""
+    list_of("two numbers", lambda it: not isinstance(it, str), owner=owner, **{named: pair})
+    numbers = list(pair)  # type: ignore[call-overload] # it is one
+    if len(numbers) != 2:
+        raise ParameterError(
+            f"The {named!r} parameter of {owner} must be two numbers, such as [100, 500]. "
+            f"Got {len(numbers)}."
+        )
+    for each in numbers:
+        if whole:
+            integer_at_least(1, owner=owner, **{named: each})
+        else:
+            number_between(0, _FARTHEST, owner=owner, **{named: each})
+    if not 0 < numbers[1] >= numbers[0]:
+        raise ParameterError(
+            f"The second number of the {named!r} parameter of {owner} must be above 0, and not "
+            "below the first."
+        )

@@ -1,0 +1,325 @@
+"""What masks of points have in common: which columns, whose draws, and within which areas."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeVar
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
+from halfmask._random import derived_key
+from halfmask.geo import AreaMap, Maps, PointColumns, PointMap, Points, Unit
+from halfmask.masks._mask import MaskTraits
+from halfmask.masks._numbers import check_numeric
+from halfmask.masks._row_draws import fractions
+from halfmask.masks._strata import check_apart
+from halfmask.masks._table_mask import HeldColumns
+from halfmask.masks._token import text_of
+from halfmask.masks.geo._squares import middles
+from halfmask.masks.pseudonym import Pseudonym
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+_Map = TypeVar("_Map", PointMap, AreaMap)
+
+#: Draws of a place until one does. Of 200 places near a border, 1 in 10**9 needs more of 1 in 2.
+_TRIES: Final = 200
+#: Digits behind the point of what is written: a centimetre or two.
+DECIMALS: Final[dict[str, int]] = {"degrees": 7, "metres": 2, "kilometres": 5, "feet": 2}
+#: The weaknesses of every draw.
+_WEAKNESSES: Final = ("averaging", "equality-leaking", "exact-other-columns", "nulls-visible")
+#: Fields that a draw doesn't depend on: those of one person at one place are the same without.
+_NOT_DRAWN_BY: Final = frozenset({"columns", "person", "domain", "scope", "maps"})
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Places:
+    """The different places of a table, each of one person, with random numbers of their own.
+
+    A place's numbers depend on the key, the person, the coordinates and `measures` alone, such as
+    the radii: with one bearing for two radii, two releases would show the way to the place.
+    """
+
+    points: Points
+    persons: tuple[str, ...] | None = field(repr=False)
+    key: bytes = field(repr=False)
+    measures: tuple[Numbers, ...] = field(default=(), repr=False)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def measured_by(self, *measures: Numbers) -> Self:
+        """Return them with draws that depend on a measure of each, too."""
+        return replace(self, measures=measures)
+
+    def fractions(self, n: int, *, which: Ints | None = None, attempt: int = 0) -> Numbers:
+        """Return numbers between 0 and 1, shape (n, places), for some of the places.
+
+        Parameters
+        ----------
+        n
+            How many for each place: up to 8.
+        which
+            The places, by number; by default all.
+        attempt
+            Those of different attempts are independent.
+        """
+        chosen = np.arange(len(self)) if which is None else which
+        parts = np.column_stack([self.points.x, self.points.y, *self.measures])[chosen]
+        raw, width = parts.astype("<f8").tobytes(), 8 * parts.shape[1]
+        persons = [b""] * len(chosen)
+        if self.persons is not None:
+            persons = [self.persons[i].encode() for i in chosen.tolist()]
+        salt = attempt.to_bytes(16, "little")
+        digests = b"".join(
+            hashlib.blake2b(
+                raw[i * width : (i + 1) * width] + person,
+                key=self.key,
+                digest_size=64,
+                salt=salt,
+                person=b"halfmask/place",
+            ).digest()
+            for i, person in enumerate(persons)
+        )
+        drawn = np.frombuffer(digests, dtype="<u8").reshape(len(chosen), 8)[:, :n].T
+        return fractions(drawn.astype(np.uint64))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Geomask(Pseudonym):
+    """What masks that move points have in common.
+
+    Parameters
+    ----------
+    columns
+        Longitude and latitude, in this order; of a plane, x and y.
+    unit
+        What both are in: degrees, metres, kilometres or feet.
+    person
+        The column that says whose row it is: two people at one place have two masked places.
+    same_within
+        Metres: points within one square of this width count as the place in its middle.
+    within
+        A map of areas: a masked place lies in the same area as the place.
+    maps
+        The opened maps by name. A policy has them as ``[maps.NAME]``.
+    domain, scope
+        Where a place has the same masked place; see `Pseudonym`.
+    """
+
+    coarsens: ClassVar[bool] = False
+    is_matchable: ClassVar[bool] = True  # roughly
+    needs_rows: ClassVar[bool] = True  # so that an error counts all places without a masked one
+    suppresses: ClassVar[bool] = False
+    name: ClassVar[str] = "geomask"
+    further: ClassVar[tuple[str, ...]] = ()  # weaknesses
+    decimals: ClassVar[Mapping[str, int]] = DECIMALS
+
+    columns: tuple[str, ...]
+    unit: Unit = "degrees"
+    person: str | None = None
+    same_within: float = field(default=0.0, metadata={"ge": 0})
+    within: str | None = field(default=None, metadata={"min_length": 1})
+    maps: Maps = field(default_factory=dict, repr=False, compare=False)
+
+    def _check_together(self) -> None:
+        check_apart(self.columns, self.reads, mask=self.name, named="person")
+        check_pair(self.columns, mask=self.name)
+        self._check_own()
+
+    def _check_own(self) -> None:
+        """Raise unless the parameters of the technique go together."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The column of the person."""
+        return () if self.person is None else (self.person,)
+
+    @property
+    def traits(self) -> MaskTraits:
+        """The person: rows of one must stay rows of one."""
+        return MaskTraits(keyed_by=self.reads, unstated=("maps",))
+
+    @property
+    def weaknesses(self) -> tuple[str, ...]:
+        """The names of the technique's weaknesses."""
+        return (*_WEAKNESSES, *self.further)
+
+    def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+        """Return Float64 for both coordinates; see `TableMask`."""
+        absent = [it for it in (*self.columns, *self.reads) if it not in dtypes]
+        if absent:
+            raise ColumnNotFoundError.of(absent, list(dtypes), where="the table")
+        return written_as(self.columns, dtypes, mask=self.name)
+
+    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
+        """Return the plan, which holds the masked places of all rows; see `TableMask`."""
+        self.written(table.schema)
+        places, rows, place = self._places(table, key)
+        return HeldColumns(put_points(table, self.columns, self._masked(places), rows, place))
+
+    def _masked(self, places: Places) -> Points:
+        """Return the masked place of each place."""
+        raise NotImplementedError
+
+    def _places(self, table: pl.DataFrame, key: bytes) -> tuple[Places, Ints, Ints]:
+        """Return the different places; the rows that have one, and the number of the place."""
+        points = read_points(table, self.columns, self.unit)
+        rows = np.flatnonzero(points.present)
+        points = points.take(rows)
+        if self.same_within:
+            points = middles(points, self.same_within)
+        # -0.0 is the place of 0.0.
+        frame = pl.DataFrame({"x": points.x + 0.0, "y": points.y + 0.0})
+        if self.person is not None:
+            frame = frame.with_columns(self._persons(table)[rows].alias("person"))
+        different = frame.unique(maintain_order=True)
+        place = frame.join(
+            different.with_row_index("place"), on=frame.columns, how="left", maintain_order="left"
+        )["place"]
+        places = Places(
+            points=replace(points, x=different["x"].to_numpy(), y=different["y"].to_numpy()),
+            persons=None if self.person is None else tuple(different["person"].to_list()),
+            key=derived_key(key, self._drawn_by()),
+        )
+        return places, rows, place.to_numpy().astype(np.int64)
+
+    def _persons(self, table: pl.DataFrame) -> pl.Series:
+        persons = text_of(table[self.person or ""])
+        placed = table.select(pl.all_horizontal(pl.col(self.columns).is_not_null())).to_series()
+        nobodys = int((persons.is_null() & placed).sum())
+        if nobodys:
+            raise DataError(
+                f"Column {self.person!r} is missing in {nobodys} rows that have a place: whose "
+                "masked place they get isn't known.",
+                hint="Drop these rows, or make their places missing.",
+            )
+        return persons
+
+    def _drawn_by(self) -> str:
+        """Return the parameters that draws depend on: others give other draws."""
+        given = [(it.name, getattr(self, it.name), it.default) for it in fields(self)]
+        said = [f"{name}={it!r}" for name, it, default in given if it != default]
+        kept = [it for it in said if it.partition("=")[0] not in _NOT_DRAWN_BY]
+        return "\0".join([self.name, *kept, *("person" for _ in self.reads)])
+
+    def _map(self, name: str, kind: type[_Map], points: Points) -> _Map:
+        """Return an opened map of points or of areas, in a unit that goes with the table's."""
+        found = self.maps.get(name)
+        if found is None:
+            raise ParameterError(
+                f"The mask {self.name!r} names the map {name!r}, which isn't given.",
+                hint=f"[[Give maps={{{name!r}: ...}}|Add [maps.{name}] to the policy]].",
+            )
+        if not isinstance(found, kind):
+            wanted = "points" if kind is PointMap else "areas"
+            raise ParameterError(
+                f"The map {name!r} of the mask {self.name!r} must be one of {wanted}."
+            )
+        if isinstance(found, PointMap) and found.points.on_earth != points.on_earth:
+            raise ParameterError(
+                f"The map {name!r} of the mask {self.name!r} and the table must both be in "
+                f"degrees, or neither. Got {found.points.unit!r} and {points.unit!r}."
+            )
+        return found
+
+    def _moved(self, points: Points, far: Numbers, turn: Numbers) -> Points:
+        """Return points moved by metres, at an angle of so many turns, and rounded."""
+        angle = 2 * np.pi * turn
+        return rounded(points.moved(far * np.sin(angle), far * np.cos(angle)), self.decimals)
+
+    def _tried(self, places: Places, draw: Callable[[Ints, int], Points]) -> Points:
+        """Return for each place the first draw that does, and that lies in the same area.
+
+        Parameters
+        ----------
+        places
+            All of them.
+        draw
+            Takes numbers of places and that of the attempt; missing where its draw doesn't do.
+        """
+        left = np.arange(len(places))
+        areas = None if self.within is None else self._map(self.within, AreaMap, places.points)
+        home = None if areas is None else self._areas_of(places.points, areas)
+        x, y = np.empty(len(places)), np.empty(len(places))
+        for attempt in range(_TRIES):
+            found = draw(left, attempt)
+            good = found.present
+            if areas is not None and home is not None:
+                good[good] = areas.locate(found.take(good)) == home[left[good]]
+            x[left[good]], y[left[good]] = found.x[good], found.y[good]
+            left = left[~good]
+            if not len(left):
+                return replace(places.points, x=x, y=y)
+        raise DataError(
+            f"{len(left)} of {len(places)} places have no masked place after {_TRIES} tries: "
+            f"none of them {self._asked()}.",
+            hint="Give a larger radius, or leave these places out.",
+        )
+
+    def _areas_of(self, points: Points, areas: AreaMap) -> Ints:
+        found = areas.locate(points)
+        beyond = int((found < 0).sum())
+        if beyond:
+            raise DataError(
+                f"{beyond} of {len(points)} places lie in no area of the map {self.within!r}.",
+                hint="Leave these places out, or take a map with their areas.",
+            )
+        return found
+
+    def _asked(self) -> str:
+        """Say what a masked place must do."""
+        return f"lies in the same area of {self.within!r}"
+
+
+def check_pair(columns: tuple[str, ...], *, mask: str) -> None:
+    """Raise unless there are two columns of coordinates."""
+    if len(columns) != 2:
+        raise ParameterError(
+            f"The mask {mask!r} is for two columns, of one point. Got {len(columns)}.",
+            hint='Write columns = ["longitude", "latitude"]. Each point has a mask of its own.',
+        )
+
+
+def written_as(
+    columns: tuple[str, ...], dtypes: Mapping[str, pl.DataType], *, mask: str
+) -> dict[str, pl.DataType]:
+    """Return Float64 for columns of numbers."""
+    for name in columns:
+        check_numeric(name, dtypes[name], mask=mask, decimals=True)
+    return dict.fromkeys(columns, pl.Float64())
+
+
+def read_points(table: pl.DataFrame, columns: tuple[str, ...], unit: Unit) -> Points:
+    """Return the points of all rows; see `PointColumns.read`."""
+    x, y = columns
+    return PointColumns((x, y), unit).read(table)
+
+
+def put_points(
+    table: pl.DataFrame, columns: tuple[str, ...], points: Points, rows: Ints, place: Ints
+) -> pl.DataFrame:
+    """Return the columns with new points in some rows; other cells stay."""
+    made = []
+    for name, new in zip(columns, (points.x, points.y), strict=True):
+        cells = table[name].cast(pl.Float64)
+        numbers = cells.to_numpy().copy()
+        numbers[rows] = new[place]
+        made.append(pl.Series(name, numbers).set(cells.is_null(), None))
+    return pl.DataFrame(made)
+
+
+def rounded(points: Points, decimals: Mapping[str, int]) -> Points:
+    """Return points with so many digits behind the point as their unit has."""
+    places = decimals[points.unit]
+    return replace(points, x=points.x.round(places) + 0.0, y=points.y.round(places) + 0.0)

@@ -1,0 +1,180 @@
+"""Places in a policy: maps of the owner, rules that are about them, columns of coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from pydantic import Field, StrictStr, field_validator
+
+from halfmask import geo
+from halfmask._errors import PolicyError
+from halfmask._sections import Names, Section
+from halfmask.microdata._hierarchy_section import CENSUS_2000, CODE_RULES, check_relative
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from halfmask.geo import AreaMap, MapFile, Maps, PlaceRule, PointColumns, PointMap
+    from halfmask.microdata._hierarchy_section import ColumnHierarchySection
+    from halfmask.microdata._policy_sections import ColumnSection
+
+_POINTS = 'Name the columns of the coordinates: points = ["longitude", "latitude"].'
+
+
+class MapSection(Section):
+    """``[maps.NAME]``: a file of points or areas; see `halfmask.geo.MapFile`."""
+
+    file: StrictStr = Field(
+        description="Table of points or areas, or GeoJSON, relative to the policy."
+    )
+    points: tuple[StrictStr, StrictStr] | None = Field(
+        default=None, description="Columns of points, or of the centres of areas: x, then y."
+    )
+    unit: geo.Unit = Field(default="degrees", description="What its coordinates are in.")
+    crs: StrictStr | None = Field(
+        default=None, description="Its reference system, such as EPSG:28992."
+    )
+    name: StrictStr | None = Field(
+        default=None, description="What names an area; without it, a table is of points."
+    )
+    parents: Names = Field(
+        default=(), description="What names that which an area is part of, the smallest first."
+    )
+    people: StrictStr | None = Field(
+        default=None, description="The number of people or households; by default one a point."
+    )
+
+    @field_validator("file")
+    @classmethod
+    def _is_relative(cls, file: str) -> str:
+        check_relative(file)
+        return file
+
+    @property
+    def map_file(self) -> MapFile:
+        """The file as a value."""
+        return geo.MapFile(**dict(self))
+
+
+@lru_cache(maxsize=16)  # opened maps are large, and every step of an exploration asks for them
+def _opened(file: MapFile, folder: Path, _stamp: tuple[int, int]) -> PointMap | AreaMap:
+    return file.opened(folder)
+
+
+def open_maps(maps: Mapping[str, MapSection], folder: Path | None) -> Maps:
+    """Return what the files of maps hold; one that didn't change is read once."""
+    if maps and folder is None:
+        raise PolicyError(
+            "The policy has [maps], and no folder to look for their files in is known.",
+            hint="Load the policy from its file, or give the folder.",
+        )
+    return {name: _open(each.map_file, Path(folder or "").resolve()) for name, each in maps.items()}
+
+
+def _open(file: MapFile, folder: Path) -> PointMap | AreaMap:
+    try:
+        found = (folder / file.file).stat()
+        stamp = (found.st_mtime_ns, found.st_size)
+    except OSError:
+        stamp = (0, 0)  # `opened` says what is wrong
+    return _opened(file, folder, stamp)
+
+
+def place_rule(section: ColumnHierarchySection, unit: geo.Unit, maps: Maps) -> PlaceRule:
+    """Return the rule of places that a section of a hierarchy asks for.
+
+    Parameters
+    ----------
+    section
+        It has one of `PLACE_RULES`.
+    unit
+        What the coordinates are in.
+    maps
+        Those that it names, opened.
+    """
+    people = None if section.people is None else maps[section.people]
+    least = section.least or ()
+    if section.cells is not None:
+        return _made("Cells", widths=section.cells, unit=unit)
+    if section.hexagons is not None:
+        return _made("Hexagons", resolutions=section.hexagons)
+    if section.areas is not None:
+        return _made("Areas", areas=maps[section.areas], people=people, least=least)
+    if section.quadtree is not None:
+        return _made("Quadtree", smallest=section.quadtree, people=people, least=least)
+    named = None if section.zip3 == CENSUS_2000 else maps[str(section.zip3)]
+    return _made("Zip3", people=named, least=least)
+
+
+@lru_cache(maxsize=32)  # what a rule found out about its maps is kept
+def _made(name: str, **given: Any) -> PlaceRule:  # noqa: ANN401 # what each rule takes
+    made: PlaceRule = getattr(geo, name)(**given)
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceColumn:
+    """A place of two columns of a table; a `halfmask.data.DerivedColumn`."""
+
+    points: PointColumns
+    rule: PlaceRule
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns of its coordinates."""
+        return self.points.columns
+
+    @property
+    def dtype(self) -> pl.DataType:
+        """The type of labels."""
+        return pl.String()
+
+    def derive(self, frame: pl.DataFrame) -> pl.Series:
+        """Return the label of the finest area of each row's point."""
+        return self.rule.locate(self.points.read(frame))
+
+
+def check_place(column: ColumnSection) -> None:
+    """Raise unless the keys of a column that is a place go together."""
+    rule, points = column.place, column.points
+    if points is None and (column.unit != "degrees" or column.crs is not None):
+        key = "unit" if column.crs is None else "crs"
+        raise PolicyError(f"has the key {key!r}, which goes with 'points'.", hint=_POINTS)
+    if points is not None and rule is None:
+        raise PolicyError(
+            "has points, and no hierarchy of areas.",
+            hint="Write hierarchy = { cells = [1, 10, 100] }, with widths in km. To move points, "
+            "name their columns in a mask of [[masks]].",
+        )
+    if rule is None or column.hierarchy is None:
+        return
+    if column.kind != "geo":
+        raise PolicyError(
+            f"has a hierarchy of places, which goes with kind 'geo'. Got {column.kind!r}."
+        )
+    if points is None and rule not in CODE_RULES:
+        raise PolicyError(f"has a hierarchy by {rule!r} and no points.", hint=_POINTS)
+    if points is not None:
+        _check_points(column, rule, points)
+    if not column.hierarchy.maps:
+        place_rule(column.hierarchy, column.unit, {})  # raises where the rule can't be
+
+
+def _check_points(column: ColumnSection, rule: str, points: tuple[str, str]) -> None:
+    if points[0] == points[1]:
+        raise PolicyError("has one column twice in its points.")
+    if rule == "zip3":
+        raise PolicyError("has points and a hierarchy by 'zip3', which is about ZIP codes.")
+    if rule == "hexagons" and column.unit != "degrees":
+        raise PolicyError(
+            f"has a hierarchy by 'hexagons', which goes with degrees. Got {column.unit!r}.",
+            hint="Choose cells, or give longitude and latitude.",
+        )
+    if column.crs is not None and column.unit == "degrees":
+        raise PolicyError("has a crs, which goes with x and y of a plane. Got degrees.")
+    if column.normalize:
+        raise PolicyError("has points and normalize, which is about texts.")

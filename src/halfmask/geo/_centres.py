@@ -45,10 +45,10 @@ class CentreIndex:
             order = np.lexsort(flat.T)
             pairs = np.column_stack((order[:-1], order[1:]))
         same = np.column_stack((self._first[self._which], np.arange(len(self._which))))
-        return ordered_pairs(np.vstack((self._first[pairs], same)))
+        return each_pair_once(np.vstack((self._first[pairs], same)))
 
 
-def ordered_pairs(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+def each_pair_once(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return pairs of different numbers, each once and the lower first."""
     low_first = np.sort(pairs, axis=1)
     return np.unique(low_first[low_first[:, 0] < low_first[:, 1]], axis=0)

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask._foreign import need
-from halfmask._validation import is_text, list_of
+from halfmask._validation import is_text, list_of, number_between, one_of
 from halfmask.data import ReadOptions, open_table
 from halfmask.geo.points import PointColumns, Points, Unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: Files that only GDAL reads.
-_OF_GDAL: Final = (".shp", ".gpkg", ".fgb", ".kml", ".gml", ".zip")
+#: Files of shapes, which may be compressed; all but the first two need GDAL.
+_OF_SHAPES: Final = (".geojson", ".json", ".shp", ".gpkg", ".fgb", ".kml", ".gml", ".zip")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class MapFile:
     file
         A table (CSV, Parquet) of points or of named areas, or GeoJSON; relative to the policy.
     points, unit, crs
-        The columns of points, or of the centres of areas; see `PointColumns`. The system of the
-        coordinates of polygons.
+        The columns of points, or of the centres of areas; see `PointColumns`. The unit and system
+        of the coordinates of shapes.
     name
         The column or property that names an area; without it a table is one of points.
     parents
@@ -40,6 +40,9 @@ class MapFile:
     people
         The column or property with the number of people or households; by default each point
         stands for one.
+    reach
+        How many metres beyond all polygons a point still belongs to the nearest one, as on a
+        coast that is drawn roughly.
     """
 
     file: str
@@ -49,15 +52,14 @@ class MapFile:
     name: str | None = None
     parents: tuple[str, ...] = ()
     people: str | None = None
+    reach: float = 0.0
 
     def __post_init__(self) -> None:
         list_of("names of columns", is_text, owner="MapFile", parents=self.parents)
-        object.__setattr__(self, "parents", tuple(self.parents))
-        if self.points is not None:
-            columns = PointColumns(self.points, self.unit, self.crs).columns
-            object.__setattr__(self, "points", columns)
+        number_between(0, np.inf, owner="MapFile", reach=self.reach)
+        PointColumns(self.points or ("x", "y"), self.unit)
         if self.parents and self.name is None:
-            raise ParameterError("A map with 'parents' needs 'name', the column of its areas.")
+            raise ParameterError("A map with parents needs the name of its areas.")
 
     def opened(self, folder: Path | None) -> PointMap | AreaMap:
         """Return what the file has.
@@ -75,89 +77,97 @@ class MapFile:
             If it can't be read, or has areas without a name, shape or number of people.
         """
         path = Path(folder or "", self.file)
-        wanted = [it for it in (self.name, *self.parents, self.people) if it is not None]
-        suffix = "".join(path.suffixes[-2:]).lower().removesuffix(".gz")
-        if suffix.endswith((".geojson", ".json", *_OF_GDAL)):
-            return self._of_shapes(path, wanted)
-        texts = dict.fromkeys((it for it in (self.name, *self.parents) if it), "string")
+        if path.name.lower().removesuffix(".gz").endswith(_OF_SHAPES):
+            return self._of_shapes(path)
+        texts = dict.fromkeys(filter(None, (self.name, *self.parents)), "string")
         source = open_table(path, options=ReadOptions(dtypes=texts), called="The map")
-        columns = dict.fromkeys((*(self.points or ()), *wanted))
-        table = source.read(columns=list(columns))
-        if self.points is None and self.name is None:
-            raise SchemaError(
-                "A map in a table needs columns.",
-                hint='Declare points = ["longitude", "latitude"], or the name of its areas.',
-            )
         if self.points is None:
-            return self._areas(table)
-        points = PointColumns(self.points, self.unit, self.crs).read(table, called="the map")
-        if not points.present.all():
-            raise DataError(
-                f"{(~points.present).sum()} of {len(points)} rows of a map have no point."
-            )
-        if self.name is None:
-            return PointMap(points=points, people=self._people(table, 1.0))
-        return self._areas(table, centres=points)
+            if self.name is None:
+                raise SchemaError(
+                    "A map in a table needs points, or the name of its areas.",
+                    hint='Write points = ["longitude", "latitude"].',
+                )
+            return self._areas(source.read())
+        points = PointColumns(self.points, self.unit, self.crs).read(
+            source.read(), called="the map"
+        )
+        lost = int((~points.present).sum())
+        if lost:
+            raise DataError(f"{lost} of {len(points)} rows of the map have no point.")
+        return self._with_points(source.read(), points)
 
-    def _of_shapes(self, path: Path, wanted: list[str]) -> PointMap | AreaMap:
+    def _with_points(self, table: pl.DataFrame, points: Points) -> PointMap | AreaMap:
+        if self.name is not None:
+            return self._areas(table, centres=points)
+        people = np.ones(len(points)) if self.people is None else self._people(table)
+        return PointMap(points=points, people=people)
+
+    def _of_shapes(self, path: Path) -> PointMap | AreaMap:
         need("shapely")
         from halfmask.geo import _shapes  # noqa: PLC0415 - an extra
 
-        table, shapes, crs = _shapes.read_shapes(path, wanted)
-        crs, unit = self.crs or crs, self.unit
+        table, shapes, crs = _shapes.read_shapes(path)
+        where: dict[str, Any] = {"unit": self.unit, "crs": self.crs or crs}
         at = _shapes.points_of(shapes)
         if at is not None:
-            points = Points(x=at[:, 0], y=at[:, 1], unit=unit, crs=crs).checked(("x", "y"))
-            if self.name is not None:
-                return self._areas(table, centres=points)
-            people = np.ones(len(at)) if len(at) != len(table) else self._people(table, 1.0)
-            return PointMap(points=points, people=people)
-        if self.name is None:
-            table = table.with_columns(pl.Series("", range(1, table.height + 1)).cast(str))
-        shapes = _shapes.whole_areas(shapes, on_earth=unit == "degrees")
-        return self._areas(table, shapes=shapes, unit=unit, crs=crs)
+            points = Points(x=at[:, 0], y=at[:, 1], **where).checked(("x", "y"))
+            return self._with_points(table, points)
+        shapes = _shapes.whole_areas(shapes, on_earth=self.unit == "degrees")
+        return self._areas(table, shapes=shapes, reach=self.reach, **where)
 
     def _areas(self, table: pl.DataFrame, **where: Any) -> AreaMap:  # noqa: ANN401 # of AreaMap
-        name = self.name or ""
-        names, *parents = (_texts(table[it]) for it in (name, *self.parents))
+        numbers = pl.Series([str(number) for number in range(1, table.height + 1)])
+        names = numbers if self.name is None else _names(table, self.name)
         twice = len(names) - names.n_unique()
         if twice:
             raise DataError(
-                f"{twice} of {len(names)} areas of a map have the name of another one.",
-                hint="Dissolve areas of one name, or choose a column that names each.",
+                f"{twice} of {len(names)} areas of the map have the name of another one.",
+                hint="Dissolve areas of one name in the file, or choose names that differ.",
             )
-        people = None if self.people is None else self._people(table, 0.0)
-        return AreaMap(names=names, parents=tuple(parents), people=people, **where)
+        return AreaMap(
+            names=names,
+            parents=tuple(_names(table, name) for name in self.parents),
+            people=None if self.people is None else self._people(table),
+            **where,
+        )
 
-    def _people(self, table: pl.DataFrame, default: float) -> NDArray[np.float64]:
-        if self.people is None:
-            return np.full(table.height, default)
-        column = table[self.people]
+    def _people(self, table: pl.DataFrame) -> NDArray[np.float64]:
+        name = self.people or ""
+        column = _column(table, name)
         if not column.dtype.is_numeric():
             raise SchemaError(
-                f"Column {self.people!r} of a map holds numbers of people. Got the type "
+                f"Column {name!r} of the map holds numbers of people. Got the type "
                 f"{column.dtype.base_type()}."
             )
-        people = column.cast(float).to_numpy()
+        people: NDArray[np.float64] = column.cast(float).to_numpy()
         wrong = int((~(np.isfinite(people) & (people >= 0))).sum())
         if wrong:
             raise DataError(
-                f"Column {self.people!r} of a map is missing or below 0 in {wrong} of "
-                f"{len(people)} rows."
+                f"Column {name!r} of the map is no number of people in {wrong} of {len(people)} rows.",
+                hint="It is missing, below 0 or infinite there.",
             )
         return people
 
 
-def _texts(column: pl.Series) -> pl.Series:
+def _column(table: pl.DataFrame, name: str) -> pl.Series:
+    if name not in table.columns:
+        raise ColumnNotFoundError.of([name], table.columns, where="the map")
+    return table[name]
+
+
+def _names(table: pl.DataFrame, name: str) -> pl.Series:
     """Return names as texts; whole numbers are names, too."""
+    column = _column(table, name)
     if not (column.dtype == pl.String or column.dtype.is_integer()):
         raise SchemaError(
-            f"Column {column.name!r} of a map holds names. Got the type {column.dtype.base_type()}."
+            f"Column {name!r} of the map holds names. Got the type {column.dtype.base_type()}."
         )
     column = column.cast(pl.String)
-    unnamed = int((column.is_null() | (column.str.strip_chars() == "")).sum())
+    unnamed = int((column.fill_null("").str.strip_chars() == "").sum())
     if unnamed:
-        raise DataError(f"Column {column.name!r} names no area in {unnamed} of {len(column)} rows.")
+        raise DataError(
+            f"Column {name!r} of the map has no name in {unnamed} of {len(column)} rows."
+        )
     return column
 
 
@@ -180,14 +190,16 @@ class AreaMap:
     centres: Points | None = None
     unit: Unit = "degrees"  # of shapes, and their system
     crs: str | None = None
+    reach: float = 0.0
     _index: Any = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
+        one_of(("degrees", "metres", "kilometres", "feet"), owner="AreaMap", unit=self.unit)
         index: Any = None
         if self.shapes is not None:
             from halfmask.geo._shapes import AreaIndex  # noqa: PLC0415 - an extra
 
-            index = AreaIndex(self.shapes, on_earth=self.unit == "degrees")
+            index = AreaIndex(self.shapes, self.unit, self.reach)
         elif self.centres is not None:
             from halfmask.geo._centres import CentreIndex  # noqa: PLC0415 - an extra
 
@@ -202,42 +214,57 @@ class AreaMap:
     def locate(self, points: Points) -> NDArray[np.int64]:
         """Return the number of the area of each point, of the nearest centre; -1 where none is.
 
-        Of areas that share a border, the point on it lies in the one with the lowest number.
+        A point on the border of several areas lies in that with the lowest number.
         """
-        return self._found().locate(points.in_system(self.unit, self.crs))
+        found: NDArray[np.int64] = self._places.locate(points.in_system(self.unit, self.crs))
+        return found
 
     def contains(self, points: Points) -> NDArray[np.bool_]:
-        """Return whether each point lies in an area."""
-        return self.locate(points) >= 0
+        """Return whether each point lies in a polygon, without the reach of the map."""
+        found: NDArray[np.int64] = self._polygons.inside(points.in_system(self.unit, self.crs))
+        return found >= 0
+
+    def square_kilometres(self) -> NDArray[np.float64]:
+        """Return how large each polygon is."""
+        found: NDArray[np.float64] = self._polygons.square_kilometres()
+        return found
 
     def neighbours(self) -> NDArray[np.int64]:
         """Return the pairs of areas that touch each other, shape (pairs, 2).
 
-        Centres are neighbours where they are so in Delaunay's triangles.
+        Centres are neighbours that Delaunay's triangles link.
         """
-        return self._found().neighbours()
+        found: NDArray[np.int64] = self._places.neighbours()
+        return found
 
     def outline(self, number: int) -> dict[str, Any] | None:
         """Return the polygon of an area as GeoJSON has it, or its centre; ``None`` without both.
 
-        In longitude and latitude where the system of x and y is known.
+        It is in longitude and latitude where a reference system is known, else in x and y.
         """
-        if self._index is None:
-            return None
-        if self.centres is None:
+        if self.shapes is not None:
             from halfmask.geo._shapes import geometry_of  # noqa: PLC0415 - an extra
 
             return geometry_of(self.shapes[number], self.unit, self.crs)
+        if self.centres is None:
+            return None
         centre = self.centres.take(np.array([number]))
         centre = centre if centre.crs is None else centre.in_system("degrees", None)
         return {"type": "Point", "coordinates": [float(centre.x[0]), float(centre.y[0])]}
 
-    def _found(self) -> Any:  # noqa: ANN401 # of shapes or centres
+    @property
+    def _places(self) -> Any:  # noqa: ANN401 # an index of shapes or of centres
         if self._index is None:
             raise DataError(
-                "This needs a map with places. The map has names and people.",
-                hint="Declare points, the centres of its areas, or give a file with polygons.",
+                "A map of names and people says nothing of places.",
+                hint="Give a file with polygons, or declare points, the centres of its areas.",
             )
+        return self._index
+
+    @property
+    def _polygons(self) -> Any:  # noqa: ANN401 # an index of shapes
+        if self.shapes is None:
+            raise DataError("This needs a map of polygons.", hint="Give GeoJSON, for example.")
         return self._index
 
 

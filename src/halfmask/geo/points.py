@@ -39,9 +39,9 @@ _EQUATOR: Final = 6_378_137.0
 _FLATTENING: Final = 1 / 298.257223563
 _E2: Final = _FLATTENING * (2 - _FLATTENING)
 _RADIUS: Final = 6_371_008.8  # of the sphere as large as the earth
-WGS84: Final = "OGC:CRS84"
-_LIKE_WGS84: Final = {WGS84, "CRS84", "EPSG:4326", "EPSG:4258", "EPSG:4269", "EPSG:4979"}
+_WGS84: Final = ("OGC:CRS84", "CRS84", "EPSG:4326", "EPSG:4258", "EPSG:4269", "EPSG:4979")
 _EASTWARDS: Final = {"x", "lon", "lng", "long", "longitude", "easting", "laenge"}
+_MINUTES: Final = r"[°º\x27\x22\u2032\u2033]|\d[ :]+\d|[NSEWO]\s*$|^\s*[NSEWO]"
 _NORTHWARDS: Final = {"y", "lat", "latitude", "northing", "breite"}
 
 
@@ -77,8 +77,8 @@ class PointColumns:
     def read(self, frame: pl.DataFrame, *, called: str = "the table") -> Points:
         """Return the points of a frame; a row without both coordinates has a missing point.
 
-        Longitude and latitude of 0 stand for an unknown place: such a point is missing, too.
-        Longitudes from 180 to 360 become those west of Greenwich. A `ColumnWarning` counts both.
+        Longitude and latitude of 0 stand for an unknown place: such a point is missing. Longitudes
+        from 180 to 360 become those of the west. A `ColumnWarning` counts both.
 
         Parameters
         ----------
@@ -91,6 +91,8 @@ class PointColumns:
         ------
         DataError
             If coordinates can't be such, with the number of rows.
+        SchemaError
+            If a column isn't of numbers.
         """
         absent = [name for name in self.columns if name not in frame.columns]
         if absent:
@@ -101,49 +103,49 @@ class PointColumns:
         n_half = int((np.isnan(x) != np.isnan(y)).sum())
         if n_half:
             raise DataError(
-                f"In {n_half} of {len(x)} rows of {called}, one of the columns "
-                f"{self._listed} is missing and the other isn't.",
+                f"In {n_half} of {len(x)} rows of {called}, one of {self._listed} is missing and "
+                "the other isn't.",
                 hint="Make both missing, or leave these rows out.",
             )
         if self.unit == "degrees":
-            self._read_degrees(x, y)
-        else:
-            self._warn_of_degrees(x, y)
+            self._check_order(x, y)
+            self._settle(x, y)
+        elif self._looks_like_degrees(x[np.isfinite(x)], y[np.isfinite(y)]):
+            self._warn(f"they are read as {self.unit}, and look like degrees")
         return Points(x=x, y=y, unit=self.unit, crs=self.crs).checked(self.columns)
 
     @property
     def _listed(self) -> str:
         return " and ".join(map(repr, self.columns))
 
-    def _read_degrees(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-        """Refuse what is exchanged; put unknown places and turns over 180 degrees right."""
+    def _check_order(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+        """Refuse latitude before longitude: by their names, or since they are too great for it."""
         first, second = map(_words, self.columns)
-        by_name = first & _NORTHWARDS and second & _EASTWARDS and not first & _EASTWARDS
-        over = np.abs(y) > 90
-        by_range = over.any() and not (np.abs(x) > 90).any() and (np.abs(y[over]) <= 180).all()
-        if by_range or (by_name and not (np.abs(x) > 90).any()):
+        named = first & _NORTHWARDS and second & _EASTWARDS and not first & _EASTWARDS
+        great = (np.abs(y) > 90).any() and (np.abs(y[np.isfinite(y)]) <= 180).all()
+        if (named or great) and not (np.abs(x) > 90).any():
             raise DataError(
-                f"Longitude and latitude seem to be exchanged: the columns {self._listed} must "
-                f"be in this order. The {'latitudes' if by_range else 'names'} say otherwise.",
-                hint=f"Write [{self.columns[1]!r}, {self.columns[0]!r}].",
+                f"Longitude and latitude are exchanged, as the "
+                f"{'names' if named else 'numbers'} of the columns {self._listed} say.",
+                hint=f"Write longitude first: {self.columns[1]!r}, {self.columns[0]!r}.",
             )
-        unknown, turned = (x == 0) & (y == 0), (x > 180) & (x <= 360) & (np.abs(y) <= 90)
-        if unknown.any():
-            self._warn(f"longitude and latitude are 0 in {unknown.sum()} rows: they are missing")
-        if turned.any() and not (x < 0).any():
-            self._warn(f"{turned.sum()} longitudes are from 180 to 360: they are west of Greenwich")
-            x[turned] -= 360
-        x[unknown] = y[unknown] = np.nan
 
-    def _warn_of_degrees(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-        """Warn of what can't be x and y in metres: places that differ by less than a hair."""
-        names = set().union(*map(_words, self.columns))
-        there = np.isfinite(x)
-        x, y = x[there], y[there]
-        small = len(x) > 0 and bool((np.abs(x) <= 180).all() and (np.abs(y) <= 90).all())
-        fine = self.unit != "kilometres" and (np.abs(x * 1e4 % 1 - 0.5) < 0.499).mean() > 0.9
-        if small and (names & {"lat", "latitude", "lon", "lng", "longitude"} or fine):
-            self._warn(f"they are read as {self.unit}, and look like degrees")
+    def _settle(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+        """Make points at 0, 0 missing, and longitudes beyond 180 those of the west."""
+        unknown, west = (x == 0) & (y == 0), (x > 180) & (x <= 360) & (np.abs(y) <= 90)
+        x[unknown] = y[unknown] = np.nan
+        if unknown.any():
+            self._warn(f"both are 0 in {unknown.sum()} of {len(x)} rows, which are read as missing")
+        if west.any() and not (x < 0).any():
+            x[west] -= 360
+            self._warn(f"{west.sum()} of {len(x)} longitudes from 180 to 360 are read as west")
+
+    def _looks_like_degrees(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> bool:
+        """Return whether x and y fit the earth, and have names of it, or a hair's precision."""
+        named = _words(self.columns[0]) & {"lon", "lng", "long", "longitude"}
+        fine = self.unit != "kilometres" and (np.abs(x * 1e4 % 1 - 0.5) < 0.499).sum() > len(x) / 2
+        fit = len(x) > 0 and (np.abs(x) <= 180).all() and (np.abs(y) <= 90).all()
+        return bool(fit and (named or fine))
 
     def _warn(self, what: str) -> None:
         warnings.warn(f"Columns {self._listed}: {what}.", ColumnWarning, stacklevel=4)
@@ -191,19 +193,19 @@ class Points:
 
     def checked(self, columns: Sequence[str]) -> Self:
         """Return them if all can be such; missing ones can."""
-        there, listed = self.present, " and ".join(map(repr, columns))
-        x, y = self.x[there], self.y[there]
-        infinite = int((~(np.isfinite(x) & np.isfinite(y))).sum())
+        listed, there = " and ".join(map(repr, columns)), self.present
+        x, y = np.abs(self.x), np.abs(self.y)
+        infinite = int(np.isinf(x[there] + y[there]).sum())
         if infinite:
-            raise DataError(f"The columns {listed} are infinite in {infinite} of {len(self)} rows.")
-        beyond = (np.abs(x) > 180) | (np.abs(y) > 90)
-        if self.on_earth and beyond.any():
-            far = ((np.abs(x) > 360) | (np.abs(y) > 180)).sum() > len(x) / 2
+            raise DataError(f"{listed} are infinite in {infinite} of {len(self)} rows.")
+        beyond = int(((x > 180) | (y > 90)).sum()) if self.on_earth else 0
+        if beyond:
+            plane = ((x > 360) | (y > 180)).sum() > there.sum() / 2
             raise DataError(
-                f"In {beyond.sum()} of {len(self)} rows, the columns {listed} lie beyond the earth.",
-                hint="They look like metres: declare their unit."
-                if far
-                else "Longitudes go from -180 to 180 and latitudes from -90 to 90.",
+                f"{listed} lie beyond the earth in {beyond} of {len(self)} rows.",
+                hint='They look like those of a plane: declare unit = "metres".'
+                if plane
+                else "Longitudes are from -180 to 180, and latitudes from -90 to 90.",
             )
         return self
 
@@ -234,17 +236,24 @@ class Points:
         SchemaError
             If no system is known that would relate degrees to x and y.
         """
-        own, other = (_system(*each) for each in ((self.unit, self.crs), (unit, crs)))
-        if own is None or other is None or own == other:
-            if (unit == "degrees") != self.on_earth:
-                raise SchemaError(
-                    f"Points are in {self.unit} and a map in {unit}: nothing relates them.",
-                    hint='Declare the reference system of x and y, such as crs = "EPSG:28992".',
+        own, other = _system(self.unit, self.crs), _system(unit, crs)
+        if own and other and own != other:
+            change, (into, out) = _change((own, self.unit), (other, unit))
+            x, y = change.transform(self.x * into, self.y * into)
+            lost = ~np.isfinite(x) & self.present
+            if lost.any():
+                raise DataError(
+                    f"{lost.sum()} of {len(self)} points lie beyond the system of a map."
                 )
-            ratio = 1.0 if unit == self.unit else _METRES[self.unit] / _METRES[unit]
-            return replace(self, x=self.x * ratio, y=self.y * ratio, unit=unit, crs=crs or self.crs)
-        x, y = transformed(self.x, self.y, (own, self.unit), (other, unit))
-        return replace(self, x=x, y=y, unit=unit, crs=crs)
+            x[~self.present] = y[~self.present] = np.nan
+            return replace(self, x=x / out, y=y / out, unit=unit, crs=crs)
+        if (unit == "degrees") != self.on_earth:
+            raise SchemaError(
+                f"Points in {self.unit} and a map in {unit} have nothing in common.",
+                hint='Declare the reference system of x and y, such as crs = "EPSG:28992".',
+            )
+        ratio = 1.0 if unit == self.unit else _METRES[self.unit] / _METRES[unit]
+        return replace(self, x=self.x * ratio, y=self.y * ratio, unit=unit, crs=crs or self.crs)
 
     def moved(self, east: NDArray[np.float64], north: NDArray[np.float64]) -> Self:
         """Return them moved over the ground.
@@ -291,15 +300,12 @@ def _check_numbers(column: pl.Series) -> None:
         texts = column.drop_nulls()
         if texts.str.contains(r"^\s*[-+]?\d+,\d+\s*$").any():
             hint = f'Declare number_formats = {{ {name} = "1234,5" }} under [input].'
-        elif texts.str.contains(r"[°º\x27\x22′″]|\d\s+\d|\d:\d|[NSEWO]\s*$|^\s*[NSEWO]").any():
-            hint = (
-                "Turn degrees and minutes into decimal degrees before: those in the south and west "
-                "are negative."
-            )
+        elif texts.str.contains(_MINUTES).any():
+            hint += " Turn degrees and minutes into such; those of the south and west are below 0."
         elif texts.str.contains(r"^\s*[-+]?\d+\.?\d*\s*$").any():
             hint = (
-                f'Declare dtypes = {{ {name} = "float" }} under [input]; with coerce = ["{name}"] '
-                "cells that are no numbers become missing."
+                f'Declare dtypes = {{ {name} = "float" }} under [input], and coerce = ["{name}"] '
+                "to make cells that aren't numbers missing."
             )
     raise SchemaError(
         f"Column {name!r} holds coordinates. Got the type {column.dtype.base_type()}.", hint=hint
@@ -307,44 +313,37 @@ def _check_numbers(column: pl.Series) -> None:
 
 
 def _system(unit: Unit, crs: str | None) -> str | None:
-    """Return the name of a reference system; those within two metres of WGS84 have one."""
-    return WGS84 if unit == "degrees" and (crs is None or crs.upper() in _LIKE_WGS84) else crs
-
-
-def transformed(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    own: tuple[str, str],
-    other: tuple[str, str],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return coordinates in another reference system; each is a name and a unit."""
-    change, scales = _change(own, other)
-    found = change.transform(x * scales[0], y * scales[0])
-    lost = int((~np.isfinite(found[0]) & np.isfinite(x)).sum())
-    if lost:
-        raise DataError(f"{lost} of {len(x)} points lie beyond a reference system.")
-    return found[0] / scales[1], found[1] / scales[1]
+    """Return the name of a reference system; those within two metres of WGS84 share one."""
+    return _WGS84[0] if unit == "degrees" and (crs is None or crs.upper() in _WGS84) else crs
 
 
 @lru_cache(maxsize=16)
-def _change(own: tuple[str, str], other: tuple[str, str]) -> tuple[Any, list[float]]:
-    """Return what changes coordinates, and what the units of both are in those of the system."""
+def _change(own: tuple[str, Unit], other: tuple[str, Unit]) -> tuple[Any, list[float]]:
+    """Return what changes coordinates, and what the unit of each is in those of its system."""
     need("pyproj")
-    import pyproj  # noqa: PLC0415 - only for maps in other systems
+    from pyproj import CRS, Transformer  # noqa: PLC0415 - only for maps in other systems
 
-    failed = "A reference system isn't known to pyproj"
-    with foreign(
-        failed, hint='Write its code, such as crs = "EPSG:28992".', told_as=ParameterError
+    hint = 'Write its code, such as crs = "EPSG:28992".'
+    with foreign("A reference system isn't known", hint=hint, told_as=ParameterError):
+        systems = [CRS.from_user_input(name) for name, _ in (own, other)]
+        change = Transformer.from_crs(systems[0], systems[1], always_xy=True)
+    if any(
+        it.is_projected == (each[1] == "degrees")
+        for it, each in zip(systems, (own, other), strict=True)
     ):
-        systems = [pyproj.CRS.from_user_input(name) for name, _ in (own, other)]
-        change = pyproj.Transformer.from_crs(*systems, always_xy=True)
-    scales = []
-    for system, (_, unit) in zip(systems, (own, other), strict=True):
-        ratio = 1.0
-        if unit != "degrees":
-            ratio = _METRES[unit] / system.axis_info[0].unit_conversion_factor
-        scales.append(1.0 if abs(ratio - 1) < 1e-5 else ratio)  # feet of surveyors
-    return change, scales
+        raise ParameterError("A reference system is of degrees and the unit isn't, or the reverse.")
+    ratios = [
+        1.0 if unit == "degrees" else _METRES[unit] / system.axis_info[0].unit_conversion_factor
+        for system, (_, unit) in zip(systems, (own, other), strict=True)
+    ]
+    return change, [1.0 if abs(it - 1) < 1e-5 else it for it in ratios]  # feet of surveyors
+
+
+def equal_area(at: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return longitude and latitude on a map in metres where areas are as large as on the earth."""
+    e, sine = np.sqrt(_E2), np.sin(np.radians(at[:, 1]))
+    up = sine / (1 - _E2 * sine**2) + np.arctanh(e * sine) / e
+    return np.column_stack((np.radians(at[:, 0]), up * (1 - _E2) / 2)) * _EQUATOR
 
 
 def arc_of(straight: NDArray[np.float64]) -> NDArray[np.float64]:

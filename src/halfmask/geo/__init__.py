@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from halfmask.geo._areas import Areas as Areas
 from halfmask.geo._cells import Cells as Cells
+from halfmask.geo._hexagons import Hexagons as Hexagons
+from halfmask.geo._quadtree import Quadtree as Quadtree
+from halfmask.geo._zip3 import Zip3 as Zip3
 from halfmask.geo.maps import AreaMap as AreaMap
 from halfmask.geo.maps import MapFile as MapFile
 from halfmask.geo.maps import Maps as Maps

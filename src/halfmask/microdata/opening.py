@@ -251,11 +251,11 @@ def ledger_view(table: object, options: ReadOptions) -> Source:
             "A table with a ledger is read twice, and standard input only once.",
             hint="Give the table as a file.",
         )
-    return open_table(table, options=replace(options, normalize={}))
+    return open_table(table, options=replace(options, normalize={}, derived={}))
 
 
 def text_columns(policy: Policy) -> dict[str, str]:
-    """Return types for columns of text files: text, where the policy declares nothing.
+    """Return types for columns of text files: text, or of points numbers, where none is declared.
 
     What a reader finds depends on every cell: one row would change the text of all others.
     """
@@ -266,4 +266,8 @@ def text_columns(policy: Policy) -> dict[str, str]:
         for name, it in policy.columns.items()
         if name not in known and (it.role != "identifier" or name == policy.person)
     }
+    for name, it in policy.columns.items():
+        if it.points is not None:
+            undeclared.pop(name)
+            undeclared |= {each: "float" for each in it.points if each not in known}
     return {**declared.dtypes, **undeclared}

@@ -58,6 +58,11 @@ class DerivedReader(ReaderAround):
         self.n_rows = reader.n_rows
         self.orders = {name: order for name, order in reader.orders.items() if name not in gone}
 
+    @property
+    def made(self) -> frozenset[str]:
+        """The names of all columns that are made of others."""
+        return super().made | self._derived.keys()
+
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield the rows in frames, as the table below does."""
         made = {name: each for name, each in self._derived.items() if name in columns}
@@ -80,19 +85,9 @@ def _check(columns: Sequence[str], derived: Mapping[str, DerivedColumn], gone: s
         )
 
 
-def with_derived(
-    source: Source, derived: Mapping[str, DerivedColumn], *, is_opened: bool
-) -> Source:
-    """Return a table with columns made of others.
-
-    A table that was opened before may have them already, in the place of what they are made of.
-    """
-    there = set(source.columns)
-    lacking = {
-        name: each
-        for name, each in derived.items()
-        if not (is_opened and name in there and there.isdisjoint(each.reads))
-    }
+def with_derived(source: Source, derived: Mapping[str, DerivedColumn]) -> Source:
+    """Return a table with columns made of others; one that has them already is given none again."""
+    lacking = {name: each for name, each in derived.items() if name not in source.made}
     if not lacking:
         return source
     return source.through(lambda reader: DerivedReader(reader, lacking))

@@ -201,6 +201,9 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "epsilon."
         ),
         "shared-substitutes": "Two different values can have the same substitute.",
+        "three-known-points": (
+            "An attacker who knows the true places of three written points can compute all others."
+        ),
         "unchanged-cells": (
             "Cells that weren't drawn are those of people; an attacker who knows a person's "
             "values in them can find the row."

@@ -25,7 +25,11 @@ from halfmask.masks._shifted_dates import ShiftedDates
 from halfmask.masks._substitutes import Substitutes
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
+from halfmask.masks.geo._affine import AffinePoints
 from halfmask.masks.geo._donut import Donut
+from halfmask.masks.geo._gaussian import GaussianPoints
+from halfmask.masks.geo._grid import GridCentres
+from halfmask.masks.geo._planar_laplace import PlanarLaplace
 from halfmask.masks.text.redaction import TextRedaction
 
 if TYPE_CHECKING:
@@ -59,6 +63,10 @@ TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
     DataShuffling.name: DataShuffling,
     CorrelatedNoise.name: CorrelatedNoise,
     Donut.name: Donut,
+    GaussianPoints.name: GaussianPoints,
+    PlanarLaplace.name: PlanarLaplace,
+    AffinePoints.name: AffinePoints,
+    GridCentres.name: GridCentres,
     LocalSuppression.name: LocalSuppression,
     KmAnonymity.name: KmAnonymity,
     SimpleSampling.name: SimpleSampling,

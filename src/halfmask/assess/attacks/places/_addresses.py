@@ -52,7 +52,8 @@ class AddressSnapping(
 
         rng = np.random.default_rng(random_state)
         people = required(target.addresses, "the addresses of the region").points
-        addresses = np.unique(people.take(people.present).in_space(), axis=0)
+        there = people.take(people.present).in_system(target.points.unit, target.points.crs)
+        addresses = np.unique(there.in_space(), axis=0)
         true, seen, rows = target.pairs()
         some = rng.permutation(one_row_each(target, rows))[: self.n_people]
         homes = true.take(some).in_space()
@@ -64,8 +65,8 @@ class AddressSnapping(
         best = max(ways, key=lambda way: int(right[every, way][:half].sum()))
         by_density = addresses[near[every, best]][half:]
         return (
-            self._found("homes", "the nearest address", addresses[near[:, 0]], homes, rng),
-            self._found("homes", "the density of the mask", by_density, homes[half:], rng),
+            self._found("homes", "the nearest address", addresses[near[:, 0]], homes, random_state),
+            self._found("homes", "the density of the mask", by_density, homes[half:], random_state),
         )
 
 

@@ -255,7 +255,7 @@ def ledger_view(table: object, options: ReadOptions) -> Source:
 
 
 def text_columns(policy: Policy) -> dict[str, str]:
-    """Return types for columns of text files: text, or of points numbers, where none is declared.
+    """Return types for columns of text files: text, where the policy declares nothing.
 
     What a reader finds depends on every cell: one row would change the text of all others.
     """
@@ -266,8 +266,4 @@ def text_columns(policy: Policy) -> dict[str, str]:
         for name, it in policy.columns.items()
         if name not in known and (it.role != "identifier" or name == policy.person)
     }
-    for name, it in policy.columns.items():
-        if it.points is not None:
-            undeclared.pop(name)
-            undeclared |= {each: "float" for each in it.points if each not in known}
     return {**declared.dtypes, **undeclared}

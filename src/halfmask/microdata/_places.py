@@ -118,15 +118,16 @@ def _made(name: str, **given: Any) -> PlaceRule:  # noqa: ANN401 # what each rul
 
 @dataclass(frozen=True, slots=True)
 class PlaceColumn:
-    """A place of two columns of a table; a `halfmask.data.DerivedColumn`."""
+    """A place of two columns of a table, or of codes; a `halfmask.data.DerivedColumn`."""
 
-    points: PointColumns
+    name: str
     rule: PlaceRule
+    points: PointColumns | None
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The columns of its coordinates."""
-        return self.points.columns
+        """The columns of its coordinates, or that of the codes."""
+        return (self.name,) if self.points is None else self.points.columns
 
     @property
     def dtype(self) -> pl.DataType:
@@ -134,7 +135,9 @@ class PlaceColumn:
         return pl.String()
 
     def derive(self, frame: pl.DataFrame) -> pl.Series:
-        """Return the label of the finest area of each row's point."""
+        """Return the label of the finest area of each row's point or code."""
+        if self.points is None:
+            return self.rule.of_codes(frame[self.name], column=self.name)
         return self.rule.locate(self.points.read(frame))
 
 

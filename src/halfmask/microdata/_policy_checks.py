@@ -260,6 +260,11 @@ def _check_column(name: str, column: ColumnSection) -> None:
             "A column that is released unchanged reveals rows. Give it the role "
             "'quasi_identifier', or 'identifier' to drop it.",
         )
+    if column.place:
+        raise _without(
+            f"{where} hierarchy by {column.place!r}",
+            "Write the areas into the table, and give the column groups or a hierarchy file.",
+        )
     if column.missing != "value":
         raise _without(
             f"{where} missing = {column.missing!r}", "Missing cells are a value of their own."

@@ -264,7 +264,7 @@ def ledger_view(table: object, options: ReadOptions) -> Source:
             "A table with a ledger is read twice, and standard input only once.",
             hint="Give the table as a file.",
         )
-    return open_table(table, options=replace(options, normalize={}))
+    return open_table(table, options=replace(options, normalize={}, derived={}))
 
 
 def text_columns(policy: Policy) -> dict[str, str]:

@@ -23,7 +23,7 @@ class StreetNodes(Geomask):
 
     Parameters
     ----------
-    columns, unit, person, same_within, within, maps, domain, scope
+    columns, unit, crs, person, same_within, within, maps, domain, scope
         See `Geomask`.
     nodes
         A map of points, or of lines whose points are taken.
@@ -77,7 +77,6 @@ class StreetNodes(Geomask):
             points = places.points.take(which)
             (share,) = places.fractions(1, which=which, attempt=attempt)
             _, chosen = near.between(points, -1.0, far[which], share)
-            made = nodes.take(chosen).in_system(points.unit, points.crs)
-            return rounded(made, self.decimals)
+            return rounded(nodes.take(chosen), self.decimals)
 
         return self._tried(places, draw)

@@ -47,14 +47,11 @@ class PlaceAssessment(Facts):
     findings: tuple[Finding, ...]
 
     @property
-    def warnings(self) -> Iterator[str]:
-        """What attacks find, and how many points have fewer people near than k."""
-        for each in self.findings:
-            if each.verdict == "broken":
-                yield each.sentence
-        for risk in self.risks:
-            if risk.share_under_k:
-                yield risk.sentence
+    def warning(self) -> str | None:
+        """What the most successful attack finds; ``None`` if all are resisted."""
+        broken = [it for it in self.findings if it.verdict == "broken"]
+        worst = max(broken, key=lambda it: it.outcome.excess.value, default=None)
+        return None if worst is None else f"Places can be found: {worst.sentence}"
 
     def blocks(self) -> tuple[TableBlock, ...]:
         """Return tables for the page of a release: numbers, no place."""

@@ -5,7 +5,11 @@ Start with `PointColumns`, which reads the points of a table, and `MapFile`, whi
 
 from __future__ import annotations
 
+from halfmask.geo._areas import Areas
 from halfmask.geo._cells import Cells
+from halfmask.geo._hexagons import Hexagons
+from halfmask.geo._quadtree import Quadtree
+from halfmask.geo._zip3 import Zip3
 from halfmask.geo.maps import AreaMap, MapFile, PointMap
 from halfmask.geo.maps import Maps as Maps
 from halfmask.geo.place_rule import PlaceRule
@@ -14,10 +18,14 @@ from halfmask.geo.points import Unit as Unit
 
 __all__ = [
     "AreaMap",
+    "Areas",
     "Cells",
+    "Hexagons",
     "MapFile",
     "PlaceRule",
     "PointColumns",
     "PointMap",
     "Points",
+    "Quadtree",
+    "Zip3",
 ]

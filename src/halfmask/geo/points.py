@@ -235,6 +235,11 @@ class Points:
             )
         )
 
+    def below(self, space: NDArray[np.float64]) -> Self:
+        """Return the points on the ground below those in space, in metres as of `in_space`."""
+        x, y = _on_ground(space) if self.on_earth else (space / _METRES[self.unit]).T
+        return replace(self, x=x, y=y)
+
     def in_system(self, unit: Unit, crs: str | None) -> Self:
         """Return them in the unit and reference system of a map.
 

@@ -275,7 +275,6 @@ def test_a_point_on_a_border_lies_in_the_lowest_area(write):
     points = at((0.5, 0.5), (1, 0.5), (1, 1), (1.5, 1), (2, 2), (2.1, 2), (np.nan, np.nan))
 
     assert found.locate(points).tolist() == [0, 0, 0, 1, 3, -1, -1]
-    assert found.contains(points).tolist() == [True] * 5 + [False] * 2
 
 
 @given(st.integers(0, 2**32))
@@ -360,7 +359,6 @@ def test_points_beyond_belong_to_what_is_in_reach(write):
 
     found = write(*coast, name="name", reach=10_000)
     assert found.locate(sea).tolist() == [0, -1, 1, 0]
-    assert found.contains(sea).tolist() == [False, False, False, True]
     assert write(*coast, name="name", reach=800).locate(sea).tolist() == [-1, -1, -1, 0]
 
 

@@ -252,16 +252,6 @@ class AreaMap:
         found = self._centres or self._polygons
         return found.locate(points.in_system(self.unit, self.crs))
 
-    def contains(self, points: Points) -> NDArray[np.bool_]:
-        """Return whether each point lies in a polygon, without the reach of the map.
-
-        Parameters
-        ----------
-        points
-            As of `locate`.
-        """
-        return self._polygons.inside(points.in_system(self.unit, self.crs)) >= 0
-
     def neighbours(self) -> NDArray[np.int64]:
         """Return pairs of areas that touch, or of centres that Delaunay's triangles link."""
         return (self._centres or self._polygons).neighbours()

@@ -45,7 +45,7 @@ def write(tmp_path):
     """Return what writes features and opens them as a map."""
 
     def opened(*features, file="map.geojson", crs=None, **options):
-        found = {"type": "FeatureCollection", "features": list(features)}
+        found: dict[str, object] = {"type": "FeatureCollection", "features": list(features)}
         if crs is not None:
             found["crs"] = {"type": "name", "properties": {"name": crs}}
         raw = json.dumps(found).encode()
@@ -193,9 +193,25 @@ def test_shapes_that_are_no_map_are_refused(write, geometry, options, message):
         write(feature(geometry, name="a"), **options)
 
 
-def test_features_are_of_one_kind(write):
-    with pytest.raises(DataError, match="several kinds"):
-        write(QUARTERS[0], feature({"type": "Point", "coordinates": [0, 1]}))
+@pytest.mark.parametrize("options", [{}, {"people": "people"}, {"name": "name"}])
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        {"type": "Point", "coordinates": [0, 1]},
+        {"type": "LineString", "coordinates": [[0, 1], [1, 1]]},
+        {"type": "MultiPoint", "coordinates": [[0, 1], [1, 1]]},
+    ],
+)
+def test_features_are_of_one_kind(write, geometry, options):
+    with pytest.raises(DataError, match="one point a feature"):
+        write(QUARTERS[0], feature(geometry, name="x", people=2), **options)
+
+
+def test_lines_have_no_names_and_people(write):
+    line = feature({"type": "LineString", "coordinates": [[0, 1], [1, 1]]}, name="Mill Road", n=2)
+    for options in ({"name": "name"}, {"people": "n"}):
+        with pytest.raises(DataError, match="lines without names and people"):
+            write(line, **options)
 
 
 @pytest.mark.parametrize(

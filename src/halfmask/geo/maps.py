@@ -111,7 +111,7 @@ class MapFile:
 
         table, shapes, crs = _shapes.read_shapes(path)
         where: dict[str, Any] = {"unit": self.unit, "crs": self.crs or crs}
-        at = _shapes.points_of(shapes)
+        at = _shapes.points_of(shapes, named=bool(self.name or self.people))
         if at is not None:
             points = Points(x=at[:, 0], y=at[:, 1], **where).checked(("x", "y"))
             return self._with_points(table, points)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+from itertools import combinations
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
 
 from halfmask._errors import (
     ColumnNotFoundError,
@@ -44,10 +46,10 @@ def feature(geometry, number=None, **properties):
 def write(tmp_path):
     """Return what writes features and opens them as a map."""
 
-    def opened(*features, file="map.geojson", crs=None, **options):
+    def opened(*features, file="map.geojson", crs_of_file=None, **options):
         found: dict[str, object] = {"type": "FeatureCollection", "features": list(features)}
-        if crs is not None:
-            found["crs"] = {"type": "name", "properties": {"name": crs}}
+        if crs_of_file is not None:
+            found["crs"] = {"type": "name", "properties": {"name": crs_of_file}}
         raw = json.dumps(found).encode()
         (tmp_path / file).write_bytes(gzip.compress(raw) if file.endswith("gz") else raw)
         return MapFile(file=file, **options).opened(tmp_path)
@@ -131,6 +133,16 @@ def test_tables_are_points_centres_or_names(table):
     assert people.outline(0) is None
     with pytest.raises(DataError, match="says where its areas are"):
         people.locate(at((0, 0)))
+
+
+def test_names_of_a_table_are_texts(table):
+    assert table("code,n\n1.10,7\n2.20,9\n", name="code").names.to_list() == ["1.10", "2.20"]
+
+
+def test_heights_are_left_out(write):
+    found = write(feature(polygon([[*it, 7.5] for it in box(0, 0, 1, 1)])))
+
+    assert {len(it) for it in found.outline(0)["coordinates"][0]} == {2}
 
 
 def test_whole_numbers_of_parquet_are_names(tmp_path):
@@ -348,15 +360,22 @@ def test_areas_touch_where_longitudes_end(write):
 def test_an_area_may_lie_round_a_pole(write):
     ring = [[lon, -70] for lon in (-180, -90, 0, 90)] + [[-180, -70]]
     along = [*[[lon, -70] for lon in (-180, -60, 60, 180)], [180, -90], [-180, -90], [-180, -70]]
-    for each in (ring, along):
+    almost = [[lon * 179.5 / 180, lat] for lon, lat in along]
+    for each in (ring, along, almost):
         found = write(feature(polygon(each), name="Antarctica"), name="name")
 
-        points = at((10, -80), (-179, -71), (179, -71), (33, -90), (180, -75), (0, -69))
-        assert found.locate(points).tolist() == [0, 0, 0, 0, 0, -1]
+        points = at((10, -80), (-179, -71), (179, -71), (33, -90), (0, -69))
+        assert found.locate(points).tolist() == [0, 0, 0, 0, -1]
 
 
-def test_a_hole_is_cut_with_its_area(write):
-    ring = [[170, 0], [-160, 0], [-160, 9], [170, 9], [170, 0]]
+def test_an_area_may_go_all_round(write):
+    found = write(feature(polygon(box(-180, -60, 180, 60)), name="warm"), name="name")
+
+    assert found.locate(at((0, 0), (-180, 59), (175, -59), (0, 61))).tolist() == [0, 0, 0, -1]
+
+
+@pytest.mark.parametrize("ring", [box(170, 0, 200, 9), box(-190, 0, -160, 9)])
+def test_a_hole_is_cut_with_its_area(write, ring):
     for hole in (box(-178, 3, -170, 6), box(172, 3, 178, 6), box(176, 3, 184, 6)):
         found = write(feature(polygon(ring, hole), name="ring"), name="name")
         inside = np.mean([hole[0][0], hole[1][0]])
@@ -378,20 +397,31 @@ def test_points_beyond_belong_to_what_is_in_reach(write):
     assert write(*coast, name="name", reach=800).locate(sea).tolist() == [-1, -1, -1, 0]
 
 
-def test_maps_and_points_may_have_different_systems(write):
+@pytest.mark.parametrize(
+    "crs",
+    [
+        {"crs_of_file": "urn:ogc:def:crs:EPSG::28992"},
+        {"crs": "EPSG:28992"},
+        {"crs_of_file": "urn:ogc:def:crs:EPSG::31370", "crs": "EPSG:28992"},
+    ],
+)
+def test_maps_and_points_may_have_different_systems(write, crs):
     """Amersfoort in degrees lies in a square of the Dutch grid around its origin."""
     pytest.importorskip("pyproj")
     square = feature(polygon(box(154_000, 462_000, 156_000, 464_000)), name="a")
-    found = write(square, name="name", unit="metres", crs="urn:ogc:def:crs:EPSG::28992")
+    found = write(square, name="name", unit="metres", **crs)
 
     assert found.crs == "EPSG:28992"
     assert found.locate(at((5.3872, 52.1552), (5.37, 52.1552))).tolist() == [0, -1]
     assert found.locate(at((155, 463), unit="kilometres")).tolist() == [0]
-    outline = found.outline(0)
-    assert outline is not None
-    assert np.mean(outline["coordinates"][0][:4], axis=0) == pytest.approx(
-        (5.3872, 52.1552), abs=1e-4
-    )
+    middle = np.mean(found.outline(0)["coordinates"][0][:4], axis=0)
+    assert middle == pytest.approx((5.3872, 52.1552), abs=1e-4)
+
+
+def test_the_usual_system_of_geojson_is_none_of_its_own(write):
+    found = write(*QUARTERS, name="name", crs_of_file="urn:ogc:def:crs:OGC:1.3:CRS84")
+
+    assert found.locate(at((0.5, 0.5))).tolist() == [0]
 
 
 def test_a_map_in_another_unit_needs_a_system(write):
@@ -416,22 +446,15 @@ def test_the_nearest_centre_wins_and_the_lowest_of_one_place():
 
 
 def test_neighbours_touch_at_borders_and_corners(write):
-    far = (
-        feature(polygon(box(2.0004, 0, 3, 1)), name="near"),
-        feature(polygon(box(9, 9, 9.9, 9.9)), name="far"),
-    )
-    found = write(*QUARTERS, *far, name="name")
-
-    assert found.neighbours().tolist() == [
-        [0, 1],
-        [0, 2],
-        [0, 3],
-        [1, 2],
-        [1, 3],
-        [1, 4],
-        [2, 3],
-        [3, 4],
+    more = [
+        feature(polygon(box(*sides)), name=str(sides[0]))
+        for sides in ((2.0004, 0, 3, 1), (3.01, 0, 4, 1), (9, 9, 9.9, 9.9))
     ]
+    found = write(*QUARTERS, *more, name="name").neighbours()
+
+    assert {tuple(pair) for pair in found.tolist()} == {
+        *((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (1, 4), (2, 3), (3, 4))
+    }
 
 
 def test_neighbours_of_centres_have_no_other_centre_in_their_circle():
@@ -447,6 +470,20 @@ def test_neighbours_of_centres_have_no_other_centre_in_their_circle():
             off = np.linalg.norm(space - circles[:, None], axis=2)
             if (off >= off[:, [i]] - 1e-9).all(axis=1).any():
                 wanted.add((j, i))
+    assert {tuple(pair) for pair in found.tolist()} == wanted
+
+
+def test_neighbours_on_the_earth_are_sides_of_the_hull_of_the_centres():
+    """Of points of a sphere the hull's faces are Delaunay's; those of the far side aren't."""
+    rng = np.random.default_rng(9)
+    centres = at(*np.column_stack((rng.uniform(100, 240, 40) - 180, rng.uniform(-70, 70, 40))))
+    unit = centres.in_space() / np.linalg.norm(centres.in_space(), axis=1, keepdims=True)
+    hull = ConvexHull(unit)
+    across = -unit.mean(axis=0) / np.linalg.norm(unit.mean(axis=0))
+    faces = np.sort(hull.simplices[hull.equations @ np.append(across, 1) <= 0])
+    wanted = {tuple(pair) for face in faces.tolist() for pair in combinations(face, 2)}
+
+    found = AreaMap(names=pl.Series([str(i) for i in range(40)]), centres=centres).neighbours()
     assert {tuple(pair) for pair in found.tolist()} == wanted
 
 

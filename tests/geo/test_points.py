@@ -191,7 +191,7 @@ def test_infinite_coordinates_are_counted():
     assert "infinite in 1 of 2 rows" in refused(DataError, [np.inf, 1], [1, 2])
 
 
-near = st.floats(-30_000, 30_000)
+near = st.floats(-300_000, 300_000)
 
 
 @given(
@@ -211,8 +211,8 @@ def test_a_moved_point_is_as_far_as_it_was_moved(lon, lat, east, north):
     assert abs(end.y[0]) <= 90
     assert start.metres_to(end)[0] == pytest.approx(far, rel=1e-5, abs=1e-3)
     way, _, metres = geod.inv(lon, lat, end.x[0], end.y[0])
-    assert metres == pytest.approx(far, rel=4e-3, abs=1e-3)
-    if abs(lat) < 80 and far > 1:
+    assert metres == pytest.approx(far, rel=2e-5, abs=1e-3)
+    if abs(lat) < 80 and 1 < far < 50_000:
         turned = np.degrees(np.arctan2(east, north)) - way
         assert abs((turned + 180) % 360 - 180) < 0.5
 
@@ -222,11 +222,11 @@ def test_distances_are_those_of_the_ellipsoid(lat):
     geod = pytest.importorskip("pyproj").Geod(ellps="WGS84")
     rng = np.random.default_rng(7)
     one = Points(x=rng.uniform(-180, 180, 200), y=np.full(200, lat))
-    other = one.moved(*rng.normal(0, 20_000, (2, 200)))
+    other = one.moved(*rng.normal(0, 100_000, (2, 200)))
 
-    assert one.metres_to(other) == pytest.approx(
-        geod.inv(one.x, one.y, other.x, other.y)[2], rel=1e-4
-    )
+    wanted = geod.inv(one.x, one.y, other.x, other.y)[2]
+    wanted = geod.inv(one.x, one.y, other.x, other.y)[2]
+    assert one.metres_to(other) == pytest.approx(wanted, rel=1e-5)
 
 
 def test_moves_in_all_directions_differ_by_no_direction():

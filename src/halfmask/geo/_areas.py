@@ -21,6 +21,8 @@ from halfmask.geo.points import Points
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from halfmask.geo.points import Unit
+
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
@@ -112,6 +114,11 @@ class Areas(PlaceRule):
         return AreaMap(names=name, shapes=whole, unit=self.areas.unit, crs=self.areas.crs).outline(
             0
         )
+
+    @property
+    def outline_unit(self) -> Unit:
+        """Degrees if the reference system of the map is known."""
+        return self.areas.unit if self.areas.crs is None else "degrees"
 
     def people_of(self, label: str) -> float | None:
         """Return how many people live in a region."""

@@ -111,6 +111,11 @@ class Cells(PlaceRule):
                 return {"type": "Polygon", "coordinates": [[*corners, corners[0]]]}
         return None
 
+    @property
+    def outline_unit(self) -> Unit:
+        """Degrees if a reference system is known."""
+        return self.unit if self.crs is None else "degrees"
+
     def numbers(self, points: Points) -> tuple[Ints, Ints]:
         """Return row and column of the narrowest cell of each point."""
         points = points.in_system(self.unit, self.crs)

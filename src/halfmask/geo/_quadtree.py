@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.geo.maps import PointMap
-    from halfmask.geo.points import Points
+    from halfmask.geo.points import Points, Unit
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -99,6 +99,11 @@ class Quadtree(PlaceRule):
     def outline(self, label: str) -> dict[str, Any] | None:
         """Return the corners of a cell; see `PlaceRule`."""
         return None if self.people_of(label) is None else self._cells.outline(label)
+
+    @property
+    def outline_unit(self) -> Unit:
+        """Degrees if the reference system of the map is known."""
+        return self._cells.outline_unit
 
     def people_of(self, label: str) -> float | None:
         """Return how many people live in a cell."""

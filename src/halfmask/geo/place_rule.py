@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.data import Hierarchy
-    from halfmask.geo.points import Points
+    from halfmask.geo.points import Points, Unit
 
 
 @runtime_checkable
@@ -68,9 +68,14 @@ class PlaceRule(Protocol):
     def outline(self, label: str) -> dict[str, Any] | None:  # noqa: ARG002 # most rules have some
         """Return the geometry of a label of any level as GeoJSON has it; ``None``: of the root.
 
-        Longitude and latitude where the points have them, else x and y.
+        Longitude and latitude where the points have them, or a system is known, else x and y.
         """
         return None
+
+    @property
+    def outline_unit(self) -> Unit:
+        """What the coordinates of outlines are in."""
+        return "degrees"
 
     def people_of(self, label: str) -> float | None:  # noqa: ARG002 # some rules count people
         """Return how many people the owner's map has in an area; ``None`` where it isn't known."""

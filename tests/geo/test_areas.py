@@ -99,7 +99,7 @@ def test_levels_nest_and_the_order_of_the_file_does_not_matter(many, parents, ra
 
     assert levels.width == 1 + 2 + 2 + 1
     smallest = [10, 40, 40, 40]
-    of = defaultdict(int)
+    of: defaultdict[str, int] = defaultdict(int)
     count = dict(zip(names, many, strict=True))
     for level, enough in enumerate(smallest, start=1):
         of.clear()
@@ -112,7 +112,7 @@ def test_levels_nest_and_the_order_of_the_file_does_not_matter(many, parents, ra
     shuffled = AreaMap(
         names=names.gather(order),
         parents=tuple(it.gather(order) for it in rule.areas.parents),
-        people=rule.areas.people[order],
+        people=np.array(many, float)[order],
         shapes=rule.areas.shapes[order],
         unit="metres",
     )
@@ -173,10 +173,11 @@ def test_names_find_their_region_and_others_are_counted():
     with pytest.raises(DataError, match="1 values of column 'county' lie in no area") as refused:
         rule.of_codes(pl.Series(["CANARY", "a00", None]), column="county")
     assert "CANARY" not in str(refused.value)
-    with pytest.raises(HierarchyError, match="has 2 values that are no areas") as refused:
+    with pytest.raises(HierarchyError, match="has 2 values that are no areas") as strange:
         rule.build(pl.Series(["CANARY", "a00 + 1 more", "a02"]), column="county")
-    assert "CANARY" not in str(refused.value)
-    assert rule.outline("*") is rule.people_of("*") is None
+    assert "CANARY" not in str(strange.value)
+    assert rule.outline("*") is None
+    assert rule.people_of("*") is None
 
 
 def test_without_least_the_areas_themselves_are_the_finest():
@@ -226,10 +227,9 @@ def test_a_label_of_several_levels_stands_for_the_same_areas():
     }
     # One name of a part in two wholes: each is called by its whole.
     parts, wholes = ["001", "001", "001", "003"], ["06", "06", "36", "36"]
-    levels = Areas(squares(2, parents=(parts, wholes))).build(
-        pl.Series(["a00", "a01", "a02", "a03"]), column="county"
-    )
-    assert sorted(set(levels.labels(1))) == ["001", "001 (36)", "003"]
+    rule = Areas(squares(2, parents=(parts, wholes)))
+    tree = rule.build(pl.Series(["a00", "a01", "a02", "a03"]), column="county")
+    assert sorted(set(tree.labels(1))) == ["001", "001 (36)", "003"]
 
 
 def test_centres_are_merged_with_their_neighbours_and_drawn_as_points():
@@ -245,8 +245,11 @@ def test_centres_are_merged_with_their_neighbours_and_drawn_as_points():
 
 
 def test_maps_that_can_not_be_merged_are_refused():
-    with pytest.raises(ParameterError, match="needs a map of 'people'"):
-        Areas(squares(2), None, (5,))
+    for people in (None, squares(2)):
+        with pytest.raises(ParameterError, match=r"with numbers of people\. Got AreaMap"):
+            Areas(squares(2), people, (5,))
+    with pytest.raises(ParameterError, match="must be a map of named areas"):
+        Areas(PointMap(points=points((0, 0)), people=np.ones(1)))  # type: ignore[arg-type] # refused
     with pytest.raises(ParameterError, match="must rise"):
         Areas(squares(2, people=[9, 9, 9, 9]), None, (5, 2))
     with pytest.raises(ParameterError, match="'least'"):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halfmask._errors import DataError, HierarchyError, ParameterError
-from halfmask.geo import PointMap, Points, Quadtree
+from halfmask.geo import AreaMap, PointMap, Points, Quadtree
 
 
 def points(*at, unit="metres"):
@@ -123,7 +123,8 @@ def test_cells_of_the_earth_hold_their_people(at):
         assert min(counted.values()) >= (10, 50)[level]
         for label, many in counted.items():
             assert rule.people_of(label) == many
-            (west, south), _, (east, north), *_ = rule.outline(label)["coordinates"][0]
+            outline = rule.outline(label) or {}
+            (west, south), _, (east, north), *_ = outline["coordinates"][0]
             inside = (homes.x >= west) & (homes.x < east) & (homes.y >= south) & (homes.y <= north)
             assert inside.sum() == many
 
@@ -133,7 +134,8 @@ def test_other_labels_are_counted_and_not_quoted():
     with pytest.raises(HierarchyError, match="has 2 values that are no cells") as refused:
         rule.build(pl.Series(["CANARY", "x=0 y=0 1km", "x=9000 y=0 1km"]), column="home")
     assert "CANARY" not in str(refused.value)
-    assert rule.outline("x=9000 y=0 1km") is rule.outline("*") is rule.people_of("*") is None
+    assert rule.outline("x=9000 y=0 1km") is rule.outline("*") is None
+    assert rule.people_of("*") is None
     with pytest.raises(ParameterError, match="Quadtree needs points"):
         rule.of_codes(pl.Series(["CANARY"]), column="home")
 
@@ -144,3 +146,8 @@ def test_other_labels_are_counted_and_not_quoted():
 def test_parameters_are_checked(smallest, least):
     with pytest.raises(ParameterError, match=r"'smallest'|'least'"):
         Quadtree(smallest, addresses((100, 100), (200, 100)), least)
+
+
+def test_a_map_of_names_says_nothing_of_where_people_live():
+    with pytest.raises(ParameterError, match="must be a map of points"):
+        Quadtree(1, AreaMap(names=pl.Series(["a"]), people=np.ones(1)), (1,))  # type: ignore[arg-type] # refused

@@ -9,7 +9,8 @@ over the table sees the same. A :class:`TableMask` changes several columns toget
 
 Pseudonyms (:class:`KeyedTokens`, :class:`ReversibleTokens`, :class:`FormatPreserving`,
 :class:`Substitutes`, :class:`ShiftedDates`) have a
-domain and a scope, so that tables join; :func:`reverse_masks` turns reversible ones back.
+domain and a scope, so that tables join; :func:`reverse_masks` turns reversible ones back. So have
+masks of points (:class:`Donut`, :class:`PlanarLaplace`): a home has one masked place.
 
 A new technique is one file next to ``_round.py`` and one line in ``_registry.py``.
 """
@@ -57,6 +58,13 @@ from halfmask.masks._table_mask import (
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
 from halfmask.masks._value_counts import ValueCounts
+from halfmask.masks.geo import (
+    AffinePoints,
+    Donut,
+    GaussianPoints,
+    GridCentres,
+    PlanarLaplace,
+)
 from halfmask.masks.pseudonym import Pseudonym, pseudonym_key
 from halfmask.masks.text import TextRedaction
 
@@ -67,13 +75,17 @@ if TYPE_CHECKING:
 __all__ = [
     "MASKS",
     "TABLE_MASKS",
+    "AffinePoints",
     "AnyTableMask",
     "ClaimingMask",
     "CoarsenedDates",
     "CorrelatedNoise",
     "DataShuffling",
+    "Donut",
     "Ff1",
     "FormatPreserving",
+    "GaussianPoints",
+    "GridCentres",
     "HeldColumns",
     "KeyedTokens",
     "KmAnonymity",
@@ -85,6 +97,7 @@ __all__ = [
     "Masker",
     "Microaggregation",
     "OrdinalTailCoding",
+    "PlanarLaplace",
     "Pram",
     "Pseudonym",
     "RandomNoise",

@@ -25,11 +25,7 @@ from halfmask.masks._shifted_dates import ShiftedDates
 from halfmask.masks._substitutes import Substitutes
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
-from halfmask.masks.geo._affine import AffinePoints
-from halfmask.masks.geo._donut import Donut
-from halfmask.masks.geo._gaussian import GaussianPoints
-from halfmask.masks.geo._grid import GridCentres
-from halfmask.masks.geo._planar_laplace import PlanarLaplace
+from halfmask.masks.geo import AffinePoints, Donut, GaussianPoints, GridCentres, PlanarLaplace
 from halfmask.masks.text.redaction import TextRedaction
 
 if TYPE_CHECKING:

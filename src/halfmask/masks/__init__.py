@@ -27,6 +27,7 @@ from halfmask.masks._format_preserving import FormatPreserving
 from halfmask.masks._km_anonymity import KmAnonymity
 from halfmask.masks._local_suppression import LocalSuppression
 from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, MaskTraits, ReadColumns
+from halfmask.masks._mask import map_names as map_names
 from halfmask.masks._mask import traits_of as traits_of
 from halfmask.masks._masked import MaskedReader as MaskedReader
 from halfmask.masks._masked_table import AnyTableMask, mask_table
@@ -63,7 +64,11 @@ from halfmask.masks.geo import (
     Donut,
     GaussianPoints,
     GridCentres,
+    LocationSwap,
     PlanarLaplace,
+    StreetNodes,
+    TrimmedEnds,
+    VoronoiEdges,
 )
 from halfmask.masks.pseudonym import Pseudonym, pseudonym_key
 from halfmask.masks.text import TextRedaction
@@ -91,6 +96,7 @@ __all__ = [
     "KmAnonymity",
     "Law",
     "LocalSuppression",
+    "LocationSwap",
     "Mask",
     "MaskPlan",
     "MaskTraits",
@@ -113,13 +119,16 @@ __all__ = [
     "SimpleSampling",
     "StratifiedPram",
     "StratifiedSampling",
+    "StreetNodes",
     "Substitutes",
     "TableMask",
     "TableMaskPlan",
     "TailCoding",
     "TargetedRecordSwapping",
     "TextRedaction",
+    "TrimmedEnds",
     "ValueCounts",
+    "VoronoiEdges",
     "fractions",
     "is_reversible",
     "mask_table",

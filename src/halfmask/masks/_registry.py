@@ -25,7 +25,17 @@ from halfmask.masks._shifted_dates import ShiftedDates
 from halfmask.masks._substitutes import Substitutes
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
-from halfmask.masks.geo import AffinePoints, Donut, GaussianPoints, GridCentres, PlanarLaplace
+from halfmask.masks.geo import (
+    AffinePoints,
+    Donut,
+    GaussianPoints,
+    GridCentres,
+    LocationSwap,
+    PlanarLaplace,
+    StreetNodes,
+    TrimmedEnds,
+    VoronoiEdges,
+)
 from halfmask.masks.text.redaction import TextRedaction
 
 if TYPE_CHECKING:
@@ -63,8 +73,12 @@ TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
     PlanarLaplace.name: PlanarLaplace,
     AffinePoints.name: AffinePoints,
     GridCentres.name: GridCentres,
+    LocationSwap.name: LocationSwap,
+    VoronoiEdges.name: VoronoiEdges,
+    StreetNodes.name: StreetNodes,
     LocalSuppression.name: LocalSuppression,
     KmAnonymity.name: KmAnonymity,
     SimpleSampling.name: SimpleSampling,
     StratifiedSampling.name: StratifiedSampling,
+    TrimmedEnds.name: TrimmedEnds,
 }

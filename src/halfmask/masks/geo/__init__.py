@@ -10,7 +10,11 @@ from halfmask.masks.geo._donut import Donut
 from halfmask.masks.geo._gaussian import GaussianPoints
 from halfmask.masks.geo._geomask import Geomask
 from halfmask.masks.geo._grid import GridCentres
+from halfmask.masks.geo._location_swap import LocationSwap
 from halfmask.masks.geo._planar_laplace import PlanarLaplace
+from halfmask.masks.geo._street_nodes import StreetNodes
+from halfmask.masks.geo._trimmed_ends import TrimmedEnds
+from halfmask.masks.geo._voronoi import VoronoiEdges
 
 __all__ = [
     "AffinePoints",
@@ -18,5 +22,9 @@ __all__ = [
     "GaussianPoints",
     "Geomask",
     "GridCentres",
+    "LocationSwap",
     "PlanarLaplace",
+    "StreetNodes",
+    "TrimmedEnds",
+    "VoronoiEdges",
 ]

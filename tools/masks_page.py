@@ -26,6 +26,11 @@ class Technique(NamedTuple):
 
 
 TECHNIQUES: Mapping[str, Technique] = {
+    "affine": Technique(
+        source="Armstrong, Rushton and Zimmerman 1999",
+        keeps="Shapes: angles, and ratios of distances",
+        oracle="The inverse from three known points; distances on the ellipsoid",
+    ),
     "coarsened-dates": Technique(
         source="practice",
         keeps="Dates to the unit, and their order",
@@ -41,6 +46,11 @@ TECHNIQUES: Mapping[str, Technique] = {
         keeps="The values of each column exactly; correlations of ranks",
         oracle="Marginal distributions, rank correlations, partial correlation with the original",
     ),
+    "donut": Technique(
+        source="Hampton and others 2010",
+        keeps="Counts by larger areas; distances beyond the outer radius roughly",
+        oracle="16 bearings by chi-square, which MaskMyPy fails; addresses counted one by one",
+    ),
     "format-preserving": Technique(
         source="NIST SP 800-38G, FF1; Black and Rogaway 2002, cycle walking",
         keeps="Formats; valid check digits; which values are equal, so that tables join",
@@ -50,6 +60,16 @@ TECHNIQUES: Mapping[str, Technique] = {
         source="practice; checksums of ISO 7812-1, ISO 7064, ICAO 9303, python-stdnum",
         keeps="Texts around the details, and the type of each detail",
         oracle="Labelled sentences of Presidio Research; valid and invalid checksums",
+    ),
+    "gaussian": Technique(
+        source="Cassa and others 2006",
+        keeps="Counts by larger areas; expected centroids",
+        oracle="Kolmogorov-Smirnov test of both directions; 16 bearings by chi-square",
+    ),
+    "grid": Technique(
+        source="practice (point aggregation)",
+        keeps="The square of each point, and counts by square",
+        oracle="The verifier's own arithmetic; distances on the ellipsoid",
     ),
     "km-anonymity": Technique(
         source="Terrovitis, Mamoulis and Kalnis 2008",
@@ -75,6 +95,11 @@ TECHNIQUES: Mapping[str, Technique] = {
         source="practice",
         keeps="Categories between the bounds, and their order",
         oracle="Places in the order",
+    ),
+    "planar-laplace": Technique(
+        source="Andrés and others 2013",
+        keeps="Counts by larger areas; expected centroids",
+        oracle="Kolmogorov-Smirnov test of the Gamma law; odds between two places",
     ),
     "pram": Technique(
         source="Gouweleeuw, Kooiman, Willenborg and de Wolf 1998",
@@ -161,6 +186,14 @@ EXAMPLES: Mapping[str, str] = {
     "substitute": 'kind = "name", locale = "en_US"',
     "tails": "high_share = 0.01",
     "token": "digits = 16",
+    "affine": (
+        'columns = ["x", "y"], unit = "metres", centre = [5000, 5000], rotation = 180, '
+        "scale = [0.8, 1.2], shift = 1000"
+    ),
+    "donut": 'columns = ["longitude", "latitude"], radius = [100, 500]',
+    "gaussian": 'columns = ["longitude", "latitude"], sigma = 300',
+    "grid": 'columns = ["longitude", "latitude"], width = 500',
+    "planar-laplace": 'columns = ["longitude", "latitude"], epsilon = 1.386, metres = 200',
     "correlated-noise": 'columns = ["income", "assets"], variance_ratio = 0.1, decimals = 0',
     "data-shuffling": 'columns = ["income"], given = ["age"]',
     "free-text": 'columns = ["notes"], names_from = ["name"]',

@@ -121,7 +121,7 @@ def test_comments_that_offer_a_choice_are_valid_when_they_are_taken():
 
     policy = tomllib.loads(taken)
     assert policy["columns"]["age"]["hierarchy"] == {"intervals": [5, 10, 20]}
-    assert policy["columns"]["zip"]["hierarchy"] == {"prefix": [4, 3, 2, 1]}
+    assert policy["columns"]["zip"]["hierarchy"] == {"zip3": "census-2000"}
     assert policy["guarantees"][-1]["model"] == "t-closeness"
     assert "?" in policy["input"]["missing"]
 

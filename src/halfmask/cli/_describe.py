@@ -175,6 +175,15 @@ def show_description(found: Description, out: Console, *, verbose: bool) -> None
         f"{found.share_unique_unchanged:.1%}.",
         style="yellow" if found.share_unique_unchanged >= MANY_UNIQUE else None,
     )
+    for place in found.places:
+        first, second = map(printable, place.columns)
+        out.print(
+            f"{first} and {second} hold points: {place.share_unique:.1%} of the rows have one of "
+            f"their own. In the policy they are the column {printable(place.place)}.",
+            *place.notes,
+            style="yellow",
+            soft_wrap=True,
+        )
     person = rooms.description.proposal.proposed_person(found.proposals)
     if person is not None:
         out.print(
@@ -301,6 +310,17 @@ def _as_dict(found: Description) -> dict[str, object]:
             {name: getattr(each, name) for name in proposed}
             | {"reasons": list(each.reasons), "evidence": dict(each.evidence)}
             for each in found.proposals
+        ],
+        "places": [
+            {
+                "name": each.place,
+                "points": list(each.columns),
+                "unit": each.unit,
+                "distinct": each.distinct,
+                "share_unique": each.share_unique,
+                "notes": list(each.notes),
+            }
+            for each in found.places
         ],
         "singling_out": [
             {"columns": list(each.columns), "share_unique": each.share_unique}

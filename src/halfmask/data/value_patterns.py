@@ -100,16 +100,37 @@ PATTERNS = {
         identifies=True,
         least=0.6,
     ),
+    # A number of a house and a word for a street, in either order.
+    "address": Pattern(
+        "a street with a number",
+        r"^(?i)\d{1,5}[a-z]?,? ([\p{L}\d.'-]+ ){1,4}(street|st|avenue|ave|road|rd|lane|ln|drive|dr|"
+        r"boulevard|blvd|court|ct|way|terrace|crescent|close|square)\b|"
+        r"^(?i)\d{1,5}( bis| ter)?,? (rue|avenue|av\.|boulevard|bd|chemin|allée|impasse) \p{L}|"
+        r"^(?i)(calle|c/|avenida|av\.|via|viale|piazza|rua|ulica|ul\.) ?\p{L}.*\d|"
+        r"^(?i)\p{L}[\p{L} .'-]*(straße|strasse|str\.|weg|gasse|allee|platz|ring|straat|laan|plein|"
+        r"gracht|gatan|vägen|gade|vej|veien|katu) \d{1,4} ?[a-z]?\b",
+        identifies=True,
+        least=0.3,
+    ),
     "coordinates": Pattern(
         "a pair of coordinates",
-        r"^\(?-?\d{1,3}\.\d{2,}[,; ]\s*-?\d{1,3}\.\d{2,}\)?$",
+        r"^[(\[]?-?\d{1,3}\.\d{2,}[,; ]\s*-?\d{1,3}\.\d{2,}[)\]]?$|"
+        r"^(?i)(SRID=\d+;)?\s*POINT\s*(Z\s*)?\(\s*-?\d+(\.\d+)?\s+-?\d+(\.\d+)?[\s\d.-]*\)$",
         identifies=False,
         least=0.5,
     ),
+    "degrees": Pattern(
+        "a coordinate in degrees and minutes",
+        r"^\s*[NSEWO+-]?\s*\d{1,3}\s*[°º˚]\s*\d",
+        identifies=False,
+        least=0.5,
+    ),
+    "h3": Pattern("a cell of H3", r"^8[0-9a-f]{14}$", identifies=False, least=0.9),
     "postcode": Pattern(
         "a postal code",
-        r"^\d{5}(-\d{4})?$|^\d{3}(\*\*|xx)$|^[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}$|"
-        r"^[A-Z]\d[A-Z] ?\d[A-Z]\d$|^\d{4} ?[A-Z]{2}$",
+        r"^\d{5}(-\d{3,4})?$|^\d{3}(\*\*|xx)$|^[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}$|"
+        r"^[A-Z]\d[A-Z] ?\d[A-Z]\d$|^\d{4} ?[A-Z]{2}$|^\d{2}-\d{3}$|^\d{3} \d{2}$|"
+        r"^[A-Z]\d[\dW] ?[A-Z\d]{4}$|^(D|DE|CH|AT|FR|IT|ES|BE|NL|LU|DK|SE|FI)-\d{4,5}$",
         identifies=False,
         least=0.6,
     ),

@@ -37,6 +37,27 @@ MEASURE_WORDS = _split_words(
     "since, monate, tage, jahre, anzahl, summe, mois, jours, montant, meses, dias, mesi, giorni"
 )
 
+# Axes of points, 0 being the first: on the earth, on a plane, or words that may mean other things.
+AXES = {
+    word: (system, number)
+    for system, *axes in (
+        ("earth", "longitude, longitud, longitudine, lon, lng, long", "latitude, latitud, lat"),
+        ("earth", "laengengrad, langengrad, lengtegraad", "breitengrad, breedtegraad"),
+        ("earth", "dlugosc, долгота, 经度, 経度", "szerokosc, широта, 纬度, 緯度, latitudine"),
+        ("plane", "easting, eastings, rechtswert", "northing, northings, hochwert"),
+        ("lengths", "laenge, lange", "breite"),
+        ("letters", "x", "y"),
+    )
+    for number, words in enumerate(axes)
+    for word in _split_words(words)
+}
+# Words next to an axis that say that it is one of points, and not whose.
+POINT_WORDS = _split_words(
+    "coord, coords, coordinate, coordinates, koordinate, coordonnee, coordenada, point, geo, gps, "
+    "geom, loc, location, utm, rd, wgs, wgs84, epsg, deg, degree, degrees, decimal, dd, m, metre, "
+    "metres, meter, meters"
+)
+
 TOPICS = (
     # --- points at one person by itself -------------------------------------------------------
     Topic(
@@ -213,7 +234,8 @@ TOPICS = (
         "quasi_identifier",
         "latitude, longitude, lat, lon, lng, latlon, lat lon, latlng, coordinates, coordinate, "
         "coords, gps, geolocation, geo, geohash, easting, northing, breitengrad, langengrad, "
-        "latitud, longitud, latitudine, longitudine, x coord, y coord",
+        "latitud, longitud, latitudine, longitudine, x coord, y coord, h3, h3 cell, h3 index, "
+        "s2 cell, plus code, olc, what3words, quadkey, mgrs, grid square, grid reference, osgb",
         "geo",
     ),
     Topic(

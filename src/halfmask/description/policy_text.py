@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import tomlkit
 
+from halfmask.data import Column
+from halfmask.data.value_patterns import PATTERNS
+from halfmask.description.column_names import words_of
 from halfmask.description.proposal import proposed_person
 
 if TYPE_CHECKING:
+    from halfmask.description._coordinates import CoordinatePair
     from halfmask.description.proposal import Proposal
 
 
@@ -35,6 +40,22 @@ HIERARCHIES = {
     "geo": "hierarchy = { prefix = [4, 3, 2, 1] }",
     "text": "hierarchy = { prefix = [3, 2, 1] }",
 }
+POINTS = """\
+points = [{x}, {y}]
+unit = "{unit}"
+hierarchy = {{ cells = [{widths}] }}  # widths in km
+# hierarchy = {{ hexagons = [9, 7, 5] }}
+# With maps of yours, so that enough people live in each area:
+# hierarchy = {{ areas = "counties", people = "population", least = [20000] }}
+# hierarchy = {{ quadtree = 1, people = "dwellings", least = [100, 10000] }}
+# To move the points instead, give each of both columns a section of its own, as insensitive, and
+# [[masks]]
+# name = "donut"
+# columns = [{x}, {y}]
+# radius = [100, 500]
+# A moved point next to exact other columns protects nothing: the row is still unique."""
+ZIP3 = 'hierarchy = { zip3 = "census-2000" }'
+HEXAGONS = "hierarchy = { hexagons = [9, 7, 5] }  # resolutions, that of the values first"
 PROPOSED = (
     "A policy that halfmask proposes. It is yours now: read each line, and change what isn't so."
 )
@@ -117,6 +138,7 @@ def policy_text(
     label = None if wanted is None else wanted.label
     trees = {} if wanted is None else wanted.hierarchies
     guided = any(it.name == label and it.role != "quasi_identifier" for it in proposals)
+    columns = list(_with_places(proposals, {label, *trees}))
     parts = [
         comment_of("\n".join((PROPOSED if wanted is None else MADE, HEAD))),
         "halfmask = 1",
@@ -126,16 +148,52 @@ def policy_text(
         *([comment_of(findings)] if findings else []),
         *(
             _write_column(each, is_label=each.name == label, hierarchy=trees.get(each.name))
-            for each in proposals
+            for each in columns
         ),
         comment_of(GUARANTEES),
-        *_write_guarantees(proposals, wanted or Wanted(k=PROPOSED_K)),
+        *_write_guarantees(columns, wanted or Wanted(k=PROPOSED_K)),
         f'{comment_of(METHOD)}\n[method]\nname = "{"guided" if guided else "mondrian"}"',
         f'{comment_of(RECODING)}\n[recoding]\nname = "ranges"',
         f"{comment_of(SUPPRESSION)}\n[suppression]\nmax_fraction = 0.02",
         '[output]\nformat = "parquet"',
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _with_places(proposals: Sequence[Proposal], apart: set[str | None]) -> Iterator[Proposal]:
+    """Yield what a policy has a section of: two columns of points are one place.
+
+    They stay two where one is the label, has a hierarchy of its own, or has another role.
+    """
+    roles = {each.name: each.role for each in proposals}
+    written = set()
+    for each in proposals:
+        pair = each.pair
+        if (
+            pair is None
+            or not apart.isdisjoint(pair.columns)
+            or {roles[name] for name in pair.columns} not in ({"quasi_identifier"}, {"sensitive"})
+        ):
+            yield replace(each, pair=None)
+        elif pair.place not in written:
+            written.add(pair.place)
+            yield _place_of(each, pair)
+
+
+def _place_of(proposal: Proposal, pair: CoordinatePair) -> Proposal:
+    x, y = map(toml_value, pair.columns)
+    counted = {"distinct": pair.distinct, "share_unique": pair.share_unique}
+    return replace(
+        proposal,
+        column=Column(name=pair.place, role=proposal.role, kind="geo"),
+        reasons=(
+            f"A place, of the points in the columns {x} and {y}: these have no section.",
+            *pair.notes,
+            *(() if proposal.certain else ("This is uncertain: look at it.",)),
+        ),
+        evidence=MappingProxyType({**proposal.evidence, **counted}),
+        form=None,
+    )
 
 
 def _write_person(proposals: Sequence[Proposal], wanted: Wanted | None) -> Iterator[str]:
@@ -196,13 +254,25 @@ def _write_column(
         lines.append("label = true")
     if proposal.normalize:
         lines.append(f"normalize = {tomlkit.item(list(proposal.normalize)).as_string()}")
-    if hierarchy is not None:
+    if proposal.pair is not None:
+        x, y = map(toml_value, proposal.pair.columns)
+        widths = ", ".join(f"{width:g}" for width in proposal.pair.widths)
+        lines.append(POINTS.format(x=x, y=y, unit=proposal.pair.unit, widths=widths))
+    elif hierarchy is not None:
         lines.append(f"hierarchy = {_inline_table(hierarchy)}")
     elif proposal.role == "quasi_identifier":
-        lines.append(f"# {HIERARCHIES[proposal.kind]}")
+        lines.append(f"# {_hierarchy_of(proposal)}")
     if (mask := propose_mask(proposal)) is not None:
         lines.append(f"# {mask}")
     return "\n".join(lines)
+
+
+def _hierarchy_of(proposal: Proposal) -> str:
+    """Return the hierarchy that an owner may want for a column, as a line of TOML."""
+    if proposal.evidence.get("looks_like_h3", 0.0) >= PATTERNS["h3"].least:
+        return HEXAGONS
+    is_zip = any(word.startswith("zip") for word in words_of(proposal.name))
+    return ZIP3 if is_zip and proposal.kind == "geo" else HIERARCHIES[proposal.kind]
 
 
 def _write_guarantees(proposals: Sequence[Proposal], wanted: Wanted) -> Iterator[str]:
@@ -210,7 +280,8 @@ def _write_guarantees(proposals: Sequence[Proposal], wanted: Wanted) -> Iterator
     yield f'[[guarantees]]\nmodel = "k-anonymity"\nk = {wanted.k}'
     sensitive = [it for it in proposals if it.role == "sensitive"]
     for proposal in sensitive:
-        l = wanted.diversity.get(proposal.name) or proposed_diversity(proposal, wanted.k)
+        named = proposal.pair.columns[0] if proposal.pair is not None else proposal.name
+        l = wanted.diversity.get(named) or proposed_diversity(proposal, wanted.k)
         if l is None:
             yield comment_of(
                 f"No l-diversity is proposed for {toml_value(proposal.name)}: too few rows have "

@@ -26,12 +26,21 @@ if TYPE_CHECKING:
 
     from halfmask.data import Normalization, Source
     from halfmask.data.text_forms import TextForm
+    from halfmask.description._coordinates import CoordinatePair
     from halfmask.description._derived import Derivation
     from halfmask.description.profile import ColumnProfile
 
 
 # Values of columns with these roles are counted: in classes, and by guarantees.
 COUNTED_ROLES = frozenset({"quasi_identifier", "sensitive"})
+# What to do with places that are written in one column.
+PLACES = {
+    "coordinates": "Its values are points in one text. Split them into two columns of numbers.",
+    "degrees": "Its values are degrees and minutes. Write them as decimal degrees.",
+    "h3": "Its values are cells of H3, which have coarser ones above them.",
+}
+# The least code of five digits without a zero in front.
+SHORTEST_CODE = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +66,8 @@ class Proposal:
         What makes other spellings of a value one, where there are any.
     objection
         What name or values say against a role that was given: that the column identifies people.
+    pair
+        The points that it makes with another column, if it holds coordinates.
     """
 
     column: Column
@@ -67,6 +78,7 @@ class Proposal:
     form: TextForm | None = None
     normalize: tuple[Normalization, ...] = ()
     objection: RoleVerdict | None = None
+    pair: CoordinatePair | None = None
 
     @property
     def coerced(self) -> bool:
@@ -154,6 +166,20 @@ def propose_as_told(profile: ColumnProfile, role: Role) -> Proposal:
     return replace(found, reasons=reasons, objection=verdict)
 
 
+def propose_as_point(profile: ColumnProfile, pair: CoordinatePair, role: Role | None) -> Proposal:
+    """Return the proposal for one of two columns that are a place together."""
+    other = next(name for name in pair.columns if name != profile.name)
+    reason = f"Together with {other!r} it holds points, and makes the place {pair.place!r}."
+    if role is not None:
+        reason = f"You gave this role. {reason}"
+    verdict = RoleVerdict(
+        role or "quasi_identifier", reason, f"a point with {other}", certain=pair.certain
+    )
+    found = _make_proposal(profile, verdict, "geo", " ".join(pair.notes))
+    form = profile.form if profile.is_number_text else None
+    return replace(found, pair=pair, form=form, certain=pair.certain or role is not None)
+
+
 def _make_proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why: str) -> Proposal:
     form = None if verdict.role == "identifier" else _find_form(profile, kind)
     if form is not None and form.others and verdict.role != "quasi_identifier":
@@ -161,7 +187,7 @@ def _make_proposal(profile: ColumnProfile, verdict: RoleVerdict, kind: Kind, why
         if not profile.dtype.is_numeric():
             why, kind = f"{why} It stays text, so that it keeps the others.", "categorical"
         form = None
-    reasons = [verdict.reason, why]
+    reasons = [verdict.reason, *([why] if why else [])]
     if verdict.role in {"quasi_identifier", "sensitive"} and is_nearly_unique(profile):
         reasons.append(
             f"Nearly every row has a value of its own ({profile.distinct:,} in "
@@ -234,7 +260,14 @@ def _judge_kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, st
     is_geo = strong and hint is not None and hint.topic.kind == "geo"
     is_named_text = strong and hint is not None and hint.topic.kind == "text"
     is_code = hint is not None and not strong and hint.topic.role == "identifier"
-    is_pair = profile.patterns.get("coordinates", 0.0) >= PATTERNS["coordinates"].least
+    place = next(
+        (
+            why
+            for name, why in PLACES.items()
+            if profile.patterns.get(name, 0) >= PATTERNS[name].least
+        ),
+        None,
+    )
     numeric, distinct = profile.dtype.is_numeric(), profile.distinct
     form = profile.form
     counted = "" if form is None else f" {form.counted()}".rstrip() + _say_other_form(form)
@@ -246,8 +279,8 @@ def _judge_kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, st
             "datetime",
             f"Its values are dates stored as text ({profile.date_format}).{counted}",
         ),
-        (is_geo, "geo", "Its values are places: codes or coordinates."),
-        (is_pair, "geo", "Its values are pairs of coordinates."),
+        (place is not None, "geo", place or ""),
+        (is_geo, "geo", f"Its values are places: codes or coordinates.{_say_cut(profile)}"),
         (numeric and distinct <= 2, "categorical", "It has two different values or fewer."),
         (
             numeric and is_code and distinct <= FEW_VALUES,
@@ -260,6 +293,11 @@ def _judge_kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, st
             profile.is_number_text and distinct > 2,
             "numeric",
             f"Its values are numbers stored as text ({spelled}).{counted}",
+        ),
+        (
+            not strong and profile.patterns.get("postcode", 0) >= PATTERNS["postcode"].least,
+            "geo",
+            "Its values are postal codes by their form.",
         ),
         (profile.ranges >= 0.8, "ordinal", "Its values are ranges, which have an order."),
         (
@@ -274,6 +312,13 @@ def _judge_kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, st
         ),
     )
     return next((kind, why) for fits, kind, why in cases if fits)
+
+
+def _say_cut(profile: ColumnProfile) -> str:
+    """Say of numbers that are codes of five digits, and of fewer, that zeros got lost."""
+    low, high = profile.low or 0, profile.high or 0
+    cut = profile.whole_numbers and 0 < low < SHORTEST_CODE <= high < 10 * SHORTEST_CODE
+    return " They lost leading zeros: make them texts of five digits again." if cut else ""
 
 
 def _say_infinite(form: TextForm | None) -> str:

@@ -16,11 +16,13 @@ from halfmask._errors import ColumnNotFoundError, DataError
 from halfmask._validation import integer_at_least, one_of
 from halfmask.data import Role, Schema, open_table
 from halfmask.data.frames import to_polars
+from halfmask.description._coordinates import CoordinatePair, find_pairs
 from halfmask.description._derived import Derivations
 from halfmask.description.policy_text import policy_text, toml_value
 from halfmask.description.profile import ColumnProfile, profile_of
 from halfmask.description.proposal import (
     Proposal,
+    propose_as_point,
     propose_as_source,
     propose_as_told,
     propose_by_company,
@@ -90,6 +92,11 @@ class Description:
     def schema(self) -> Schema:
         """The proposed schema."""
         return Schema(tuple(proposal.column for proposal in self.proposals))
+
+    @property
+    def places(self) -> tuple[CoordinatePair, ...]:
+        """Pairs of columns with coordinates; the policy makes a place of each."""
+        return tuple(dict.fromkeys(it.pair for it in self.proposals if it.pair is not None))
 
     def __getitem__(self, name: str) -> Proposal:
         for proposal in self.proposals:
@@ -248,6 +255,7 @@ def _judge_columns(
         name: propose_as_told(profile, known[name]) if name in known else propose_by_itself(profile)
         for name, profile in profiles.items()
     }
+    clear |= _propose_points(frame, profiles, known)
     told = {name: found for name, found in clear.items() if name in known and found is not None}
     if len(told) == len(profiles):
         return told, None
@@ -261,6 +269,22 @@ def _judge_columns(
     judged |= _propose_derived(derivations, judged, known, certain=False)
     judged |= _propose_together(frame, profiles, judged, known)
     return judged, singling
+
+
+def _propose_points(
+    frame: pl.DataFrame, profiles: Mapping[str, ColumnProfile], known: Mapping[str, Role]
+) -> dict[str, Proposal]:
+    """Return proposals for columns that make places, two by two."""
+    may_be = {name: profile for name, profile in profiles.items() if profile.filled}
+    found = {}
+    for pair in find_pairs(frame, may_be):
+        given = {known[name] for name in pair.columns if name in known}
+        if given <= {"quasi_identifier"} or (
+            given == {"sensitive"} and {*pair.columns} <= {*known}
+        ):
+            role = next(iter(given), None)
+            found |= {it: propose_as_point(profiles[it], pair, role) for it in pair.columns}
+    return found
 
 
 def _open_names(

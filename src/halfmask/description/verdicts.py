@@ -78,7 +78,7 @@ def identifying_form(profile: ColumnProfile, hint: NameHint | None) -> tuple[str
 
 def form_of_place(profile: ColumnProfile) -> tuple[str, str] | None:
     """Return what the values are by the form of a place, and the sentence for it."""
-    for name in ("coordinates", "postcode"):
+    for name in ("coordinates", "degrees", "h3", "postcode"):
         if profile.patterns.get(name, 0.0) >= PATTERNS[name].least:
             return _name_form(profile, name)
     return None

@@ -43,11 +43,11 @@ def outlined_places(
             continue
         sizes = pl.DataFrame({"label": plan.written[place], "rows": counts.classes.sizes})
         areas = sizes.filter(pl.col("rows") > 0).drop_nulls().group_by("label").sum()
-        rule, crs = policy.place_rule(name), policy.columns[name].crs
-        features = _features(rule, coding, areas["label"].sort().to_list())
+        rule = policy.place_rule(name)
+        features = _features(rule, coding, areas.sort("label"))
         if features is None:
             continue
-        file = Support(name=_file_name(name, place), column=name, text=_geojson(features, crs))
+        file = Support(name=_file_name(name, place), column=name, text=_geojson(features, rule))
         made[file] = ClassClaim(
             model=AREAS_OF_PLACES,
             parameters=(least := _least(rule, features, name)),
@@ -64,17 +64,15 @@ def outlined_places(
     return made
 
 
-def _features(
-    rule: PlaceRule, coding: Coding, labels: Sequence[str]
-) -> list[dict[str, Any]] | None:
+def _features(rule: PlaceRule, coding: Coding, areas: pl.DataFrame) -> list[dict[str, Any]] | None:
     """Return each area as GeoJSON; ``None`` where areas have no outline, as ZIP codes."""
     tree = coding.hierarchy
     assert tree is not None  # noqa: S101 # levels are written
     level_of = {it: up for up in reversed(range(tree.height)) for it in tree.labels(up)}
     features = []
-    for label in labels:
+    for label, rows in areas.iter_rows():
         own = label if label in level_of else label.removesuffix(_MIXED)
-        properties: dict[str, Any] = {"label": label, "level": level_of[own]}
+        properties: dict[str, Any] = {"label": label, "level": level_of[own], "rows": rows}
         geometry = None
         if own != _ROOT:
             geometry, people = rule.outline(own), rule.people_of(own)
@@ -111,10 +109,10 @@ def _file_name(column: str, place: int) -> str:
     return name if check_name(name, PLACES) else f"{PLACES}/place-{place + 1}.geojson"
 
 
-def _geojson(features: Sequence[dict[str, Any]], crs: str | None) -> str:
-    """Return a collection of features; QGIS reads a reference system that isn't of longitudes."""
+def _geojson(features: Sequence[dict[str, Any]], rule: PlaceRule) -> str:
+    """Return a collection of features, with the unit of x and y of a plane that nobody knows."""
     about = {"type": "FeatureCollection"}
-    if crs is not None:
-        about["crs"] = {"type": "name", "properties": {"name": crs}}  # type: ignore[assignment]
+    if rule.outline_unit != "degrees":
+        about["unit"] = rule.outline_unit
     lines = ",\n".join(json.dumps(it, ensure_ascii=False, allow_nan=False) for it in features)
     return f'{json.dumps(about)[:-1]}, "features": [\n{lines}\n]}}\n'

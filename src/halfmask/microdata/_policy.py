@@ -199,7 +199,7 @@ class Policy(PolicySections):
         assert section.hierarchy is not None  # noqa: S101 # every place has one
         named = {name: self.maps[name] for name in section.hierarchy.maps}
         where = self._folder if folder is None else folder
-        return place_rule(section.hierarchy, section.unit, open_maps(named, where))
+        return place_rule(section.hierarchy, section.unit, section.crs, open_maps(named, where))
 
     @property
     def sha256(self) -> str:

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 #: The labels of everywhere: it has no outline, and people beyond number.
 _ROOTS: Final = ("*", "* or missing")
 #: How deep the positions of each kind of geometry lie, and how many a line of it has at least.
-_KINDS: Final = {"Point": (0, 1), "Polygon": (2, 4), "MultiPolygon": (3, 4)}
+_KINDS: Final = {
+    "Point": (0, 1),
+    "MultiPoint": (1, 1),
+    "Polygon": (2, 4),
+    "MultiPolygon": (3, 4),
+}
 
 
 def check_places(claim: ClassClaim, stored: StoredRows, support: Mapping[str, Path]) -> Finding:
@@ -52,7 +57,11 @@ def check_places(claim: ClassClaim, stored: StoredRows, support: Mapping[str, Pa
         finding.reasons.append(
             f"its file lacks {lacking} areas that the data has and has {unused} others"
         )
-    people = [areas[each] for each in named if each in areas and each not in _ROOTS]
+    known = {each: areas[each] for each in named if each in areas}
+    miscounted = sum(rows != named[each] for each, (_, rows) in known.items())
+    if miscounted:
+        finding.reasons.append(f"its file has another number of rows for {miscounted} areas")
+    people = [it[0] for each, it in known.items() if each not in _ROOTS]
     fewest = min((-math.inf if each is None else each for each in people), default=math.inf)
     if least and fewest < least:
         finding.reasons.append(f"areas have fewer than {least} people, or nobody says how many")
@@ -79,8 +88,8 @@ def _added(left: dict[str, int], right: dict[str, int]) -> dict[str, int]:
     return {label: left.get(label, 0) + right.get(label, 0) for label in {**left, **right}}
 
 
-def _read_areas(path: Path) -> dict[str, float | None]:
-    """Return the label and the people of each area, of which all but the root have an outline."""
+def _read_areas(path: Path) -> dict[str, tuple[float | None, int]]:
+    """Return the people and rows of each label; all areas but the root have an outline."""
     if path.stat().st_size > MAX_BYTES:
         raise VerificationError("Its file is larger than outlines can be.")
     try:
@@ -93,16 +102,16 @@ def _read_areas(path: Path) -> dict[str, float | None]:
     return areas
 
 
-def _area(feature: Any) -> tuple[str, float | None]:  # noqa: ANN401 # JSON of anybody
-    label, people = feature["properties"]["label"], feature["properties"].get("people")
-    geometry = feature["geometry"]
+def _area(feature: Any) -> tuple[str, tuple[float | None, int]]:  # noqa: ANN401 # JSON of anybody
+    own, geometry = feature["properties"], feature["geometry"]
+    label, people, rows = own["label"], own.get("people"), own["rows"]
     if not isinstance(label, str) or feature["type"] != "Feature":
         raise TypeError
     if label not in _ROOTS:
         _check_positions(geometry["coordinates"], *_KINDS[geometry["type"]])
     if people is not None and not (type(people) in {int, float} and people >= 0):
         raise TypeError
-    return label, people
+    return label, (people, rows)
 
 
 def _check_positions(found: Any, depth: int, least: int) -> None:  # noqa: ANN401 # the same

@@ -40,6 +40,7 @@ def assess_moved(rows: MaskedRows, *, share: float) -> Iterator[PlaceAssessment]
             maps=[it for name, it in maps.items() if name not in nobodys and _fits(it, mask.unit)],
             k=(getattr(mask, "k", None) or (_K,))[0],
             person=next(iter(person), None),
+            centre=getattr(mask, "centre", None),
         )
         if found is not None:
             yield found

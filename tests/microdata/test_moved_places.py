@@ -123,3 +123,35 @@ def test_places_of_rows_that_are_sampled_are_those_of_the_same_people(tmp_path):
     [places] = released(tmp_path, f'name = "gaussian"\nsigma = 20\n{more}').facts.places
     assert places.utility.points < 300
     assert places.utility.greatest < 200
+
+
+def test_the_distance_to_the_centres_of_written_cells(tmp_path):
+    """Cells of 10 km in a plane, written as one of 100 km: centres lie on a lattice."""
+    rng = np.random.default_rng(2)
+    x, y = rng.integers(0, 10, (2, 400))
+    rows = pl.DataFrame({"x": 10_000.0 * x + 5, "y": 10_000.0 * y + 5})
+    policy = """
+halfmask = 1
+[columns.home]
+role = "quasi_identifier"
+kind = "geo"
+points = ["x", "y"]
+unit = "metres"
+hierarchy = { cells = [10, 100] }
+[[guarantees]]
+model = "k-anonymity"
+k = 100
+[method]
+name = "full-domain"
+"""
+    release = hm.protect(rows, policy=Policy.from_toml(policy))
+    [found] = release.facts.utility.places
+    true = np.hypot(10_000.0 * x - 45_000, 10_000.0 * y - 45_000)
+    assert found.median == pytest.approx(np.median(true), rel=0.05)
+    assert found.greatest == pytest.approx(np.hypot(45_000, 45_000))
+    assert found.whole == 0
+    assert "km at most" in found.row[2]
+    out = tmp_path / "out"
+    release.write(out)
+    assert "Distance to the centre of" in (out / "report.html").read_text()
+    assert _found(json.loads((out / "manifest.json").read_text()), "utility")["places"]

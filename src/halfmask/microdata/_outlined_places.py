@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _ROOT: Final = "*"
 #: What ends the label of a class in which places are missing, too.
-_MIXED: Final = " or missing"
+MIXED: Final = " or missing"
 
 
 def outlined_places(
@@ -71,7 +71,7 @@ def _features(rule: PlaceRule, coding: Coding, areas: pl.DataFrame) -> list[dict
     level_of = {it: up for up in reversed(range(tree.height)) for it in tree.labels(up)}
     features = []
     for label, rows in areas.iter_rows():
-        own = label if label in level_of else label.removesuffix(_MIXED)
+        own = label if label in level_of else label.removesuffix(MIXED)
         properties: dict[str, Any] = {"label": label, "level": level_of[own], "rows": rows}
         geometry = None
         if own != _ROOT:

@@ -382,6 +382,7 @@ def _usefulness(facts: ReportFacts) -> Iterator[AnyBlock]:
         ("Discernibility", f"{sizes.discernibility:,}", sizes.discernibility_sentence),
         ("Average class size", size, sizes.average_class_size_sentence),
         *facts.utility.measures.rows,
+        *(each.row for each in facts.utility.places),
         ("Rows left out", left_out, facts.left_out_sentence),
     ]
     yield TableBlock(

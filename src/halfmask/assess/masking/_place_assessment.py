@@ -93,6 +93,7 @@ def assess_places(
     maps: Sequence[PointMap | AreaMap] = (),
     k: int = 10,
     person: str | None = None,
+    centre: tuple[float, float] | None = None,
 ) -> PlaceAssessment | None:
     """Measure what moving points leaves at risk, and what it costs.
 
@@ -109,6 +110,8 @@ def assess_places(
         The wanted number of people near a masked place.
     person
         The column that says whose row it is.
+    centre
+        The point round which an affine mask turns others.
 
     Returns
     -------
@@ -117,7 +120,12 @@ def assess_places(
     """
     addresses = next((it for it in maps if isinstance(it, PointMap)), None)
     target = PlacesTarget(
-        released=masked, original=original, points=points, person=person, addresses=addresses
+        released=masked,
+        original=original,
+        points=points,
+        person=person,
+        addresses=addresses,
+        centre=centre,
     )
     true, seen, _ = target.pairs()
     if not len(true):

@@ -85,10 +85,10 @@ lock: ## Pin every dependency by hash (needs uv)
 	  --group pyproject.toml:build --extra protect pyproject.toml -o requirements/runtime.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --group pyproject.toml:build --group pyproject.toml:test --group pyproject.toml:lint \
-	  --group pyproject.toml:docs --extra serve --extra client --extra dp --extra dask --extra spark --extra pii --extra excel --extra statfiles --extra duckdb --extra postgres --extra tables -c requirements/runtime.txt pyproject.toml -o requirements/development.txt
+	  --group pyproject.toml:docs --extra serve --extra client --extra dp --extra dask --extra spark --extra pii --extra excel --extra statfiles --extra duckdb --extra postgres --extra tables --extra geo-files -c requirements/runtime.txt pyproject.toml -o requirements/development.txt
 	uv pip compile --quiet --upgrade --resolution lowest-direct --python-version 3.11 --generate-hashes --no-header \
 	  --group pyproject.toml:build --group pyproject.toml:test \
-	  --extra serve --extra client --extra dp --extra dask --extra pii --extra excel --extra statfiles --extra duckdb --extra postgres --extra tables pyproject.toml -o requirements/lowest.txt
+	  --extra serve --extra client --extra dp --extra dask --extra pii --extra excel --extra statfiles --extra duckdb --extra postgres --extra tables --extra geo-files pyproject.toml -o requirements/lowest.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --group pyproject.toml:cloud -c requirements/runtime.txt -o examples/rented_cloud/requirements.txt
 

@@ -12,7 +12,7 @@
 - k as it is counted, compared with a count of all pairs, for 2,000 points.
 - Ripley's function of 20,000 points at ten radii.
 
-Towns are invented: addresses lie in blocks around centres whose sizes follow Zipf's law.
+Towns are invented: their sizes follow Zipf's law.
 """
 
 from __future__ import annotations
@@ -43,18 +43,21 @@ KEY = bytes(range(32))
 LOW, HIGH = 100.0, 500.0
 #: Of metres: a country of 200 x 200 km.
 COUNTRY = 200_000.0
+#: Addresses for a square metre in the middle of a town.
+DENSITY = 2_600 / 1e6
 #: What MaskMyPy 1.1.0 drew of 10,000, where no venv of it is there (`rooms-to-build.md`).
 PUBLISHED = [203, 586, 786, 920, 934, 820, 546, 179, 192, 554, 810, 941, 956, 826, 552, 195]
 
 
 def addresses(n: int) -> PointMap:
-    """Return the addresses of invented towns, in metres."""
+    """Return the addresses of invented towns, in metres; each is as dense as a city."""
     rng = np.random.default_rng(48)
-    towns = rng.uniform(0, COUNTRY, (500, 2))
+    towns = rng.uniform(0, COUNTRY, (n // 2_000, 2))
     weights = 1 / np.arange(1, len(towns) + 1)
-    town = rng.choice(len(towns), n, p=weights / weights.sum())
-    spread = 3_000 * np.sqrt(weights[town])[:, None]
-    places = towns[town] + rng.normal(size=(n, 2)) * np.maximum(400.0, spread)
+    weights /= weights.sum()
+    town = rng.choice(len(towns), n, p=weights)
+    spread = np.sqrt(weights * n / (2 * np.pi * DENSITY))
+    places = towns[town] + rng.normal(size=(n, 2)) * spread[town][:, None]
     return PointMap(points=in_metres(places), people=np.ones(n))
 
 
@@ -67,9 +70,8 @@ def frame_of(points: Points) -> pl.DataFrame:
 
 
 def moved(mask: Donut, homes: pl.DataFrame) -> Points:
-    """Return where the mask puts homes, in a batch."""
-    plan = mask.fit(homes.clear(), KEY)
-    found = plan.apply(homes, 0)
+    """Return where the mask puts homes."""
+    found = mask.fit(homes, KEY).apply(homes, 0)
     return Points(x=found["x"].to_numpy(), y=found["y"].to_numpy(), unit="metres")
 
 

@@ -147,7 +147,9 @@ def test_k_holds_over_the_place_with_the_other_columns(tmp_path, rule, method, m
         if shapes.get(row["home"]) is None:
             continue  # the root is everywhere
         home = shapely.Point(known[row["ref"]]["longitude"], known[row["ref"]]["latitude"])
-        assert shapely.geometry.shape(shapes[row["home"]]).buffer(1e-4).contains(home)
+        # A hexagon isn't quite the sum of its own smaller ones.
+        room = 0.1 if rule == "hexagons" else 1e-9
+        assert shapely.geometry.shape(shapes[row["home"]]).distance(home) <= room
 
 
 def test_counts_of_addresses_are_those_of_all_pairs():

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def middle_of(space: Floats) -> Floats:
-    """Return the one of some points that is nearest to their mean."""
+    """Return the one of some points that is nearest to their mean; of none the origin."""
+    if not len(space):
+        return np.zeros(space.shape[1])
     off = np.linalg.norm(space - space.mean(axis=0), axis=1)
     found: Floats = space[int(off.argmin())]
     return found
@@ -24,7 +26,7 @@ def plane_about(centre: Floats, space: Floats) -> Floats:
     off = space - centre
     if space.shape[1] == 2:
         return off
-    up = centre / np.linalg.norm(centre)
+    up = centre / max(1.0, float(np.linalg.norm(centre)))
     east = np.cross((0.0, 0.0, 1.0), up)
     east = east / np.linalg.norm(east) if np.any(east) else np.array((0.0, 1.0, 0.0))
     flat = off @ np.column_stack((east, np.cross(up, east)))

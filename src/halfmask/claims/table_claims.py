@@ -27,11 +27,16 @@ from halfmask.claims.manifest import MANIFEST_NAME, MICRODATA, DataFile, Manifes
 if TYPE_CHECKING:
     from halfmask.claims.claim import Claim, Json
 
+#: The folder of a release with the outlines of places, and the model of the claim about them.
+PLACES: Final = "places"
+AREAS_OF_PLACES: Final = "areas-of-places"
 ROLES: Final = ("identifier", "quasi_identifier", "sensitive", "insensitive")
 KINDS: Final = ("numeric", "ordinal", "categorical", "datetime", "geo", "text")
 Role: TypeAlias = Annotated[str, one_of(ROLES)]
 Kind: TypeAlias = Annotated[str, one_of(KINDS)]
-SupportName: TypeAlias = Annotated[str, lambda at: released_name(at, "support")]
+SupportName: TypeAlias = Annotated[
+    str, lambda at: released_name(at, PLACES if at.text().startswith(f"{PLACES}/") else "support")
+]
 Sha256: TypeAlias = Annotated[str, At.sha256]
 RangeStep: TypeAlias = Annotated[float | str | None, lambda at: at.or_none(At.parameter)]
 Parameters: TypeAlias = Annotated[Mapping[str, float | int | str], At.parameters]
@@ -54,14 +59,14 @@ class RowCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SupportFile:
-    """The order or tree of a sensitive column: ``;``-separated ancestors.
+    """The order or tree of a sensitive column, or the outlines of a place as GeoJSON.
 
     Parameters
     ----------
     name
         The name of the file in the release.
     column
-        The sensitive column that it is of.
+        The column that it is of.
     sha256
         The hash of the file.
     """
@@ -135,13 +140,13 @@ class ClassClaim:
     parameters
         ``{"k": 10}``; numbers and words only.
     column
-        The sensitive column, or ``None`` for k-anonymity.
+        The sensitive column, or the place; ``None`` for k-anonymity.
     quasi_identifiers
         The columns that make the classes.
     evidence
         What was counted.
     support
-        The name of the support file that orders the column's values, or ``None``.
+        The name of the file that orders the column's values or outlines its areas, or ``None``.
     unit
         What counts once in a class: each row, or each person, who may have several.
     basis

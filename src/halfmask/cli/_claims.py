@@ -132,9 +132,9 @@ def claim_text(claim: rooms.verifier.tables.ClaimCheck) -> str:
     """Return a guarantee in a few words: ``distinct-l-diversity of occupation, l = 3``."""
     stated = claim.stated
     about = "" if stated.column is None else f" of {stated.column}"
-    numbers = ", ".join(f"{name} = {value}" for name, value in stated.parameters.items())
     unit = " in persons" if stated.unit == "person" else ""
-    return printable(f"{stated.model}{about}{unit}, {numbers}")
+    numbers = (f"{name} = {value}" for name, value in stated.parameters.items())
+    return printable(", ".join([f"{stated.model}{about}{unit}", *numbers]))
 
 
 def level(number: float | None) -> str:

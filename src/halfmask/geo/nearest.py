@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -14,29 +15,19 @@ from halfmask.geo.points import arc_of, straight_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.geo.maps import PointMap
+    from halfmask.geo.maps import AreaMap, PointMap
     from halfmask.geo.points import Points
 
 _LEAF: Final = 8  # addresses, about
 _BLOCK: Final = 1 << 15  # points that are asked about at once
+_DISCS: Final = 1 << 12  # that meet areas at once
+_SMALLEST: Final = 6.3e6  # less than any radius of the earth
 _CLOSE: Final = 1 + 1e-12  # distances that differ by rounding only are equal
 
 
 class Neighbours:
     """The addresses near points, and the people there.
 
-    Parameters
-    ----------
-    addresses
-        Points and the number of people at each.
-
-    Raises
-    ------
-    DataError
-        If nobody lives at any address; later, if points have another unit or system.
-
-    Notes
-    -----
     Distances are ways on the ground, in metres. Missing points have the result NaN.
 
     Examples
@@ -57,66 +48,42 @@ class Neighbours:
         self._numbers = np.flatnonzero(self.points.present & (addresses.people > 0))
         if not len(self._numbers):
             raise DataError("The map of addresses has no people.")
-        self._space = _in_three(self.points.take(self._numbers))
-        self._people = addresses.people[self._numbers].astype(float)
-        n_leaves = 1 << (len(self._numbers) // _LEAF).bit_length()
-        self._boxes, self._sums = np.empty((2 * n_leaves, 6)), np.zeros(2 * n_leaves)
-        grow(self._space, self._people, self._numbers, self._boxes, self._sums)
+        space, people = _in_three(self.points.take(self._numbers)), addresses.people[self._numbers]
+        n_leaves = 1 << (len(people) // _LEAF).bit_length()
+        boxes, sums = np.empty((2 * n_leaves, 6)), np.zeros(2 * n_leaves)
+        self._tree = (space, people.astype(float), boxes, sums)
+        grow(space, self._tree[1], self._numbers, boxes, sums)
 
     def __repr__(self) -> str:
         return f"<Neighbours among {len(self._numbers)} addresses>"
 
     def radius_to(self, points: Points, k: float) -> NDArray[np.float64]:
-        """Return the distance within which `k` people live, for each point.
-
-        Parameters
-        ----------
-        points
-            From where. People at the point itself count.
-        k
-            Above 0.
-
-        Raises
-        ------
-        DataError
-            If the map has fewer people.
-        """
+        """Return the distance within which `k` people live, with those at the point itself."""
         from halfmask.kernels.geo.tree import distances_to  # noqa: PLC0415 # as above
 
-        if self._sums[1] < k:
+        people = float(self._tree[3][1])
+        if people < k:
             raise DataError(
-                f"The map of addresses has {self._sums[1]:,.6g} people, and k is {k:g}.",
+                f"The map of addresses has {people:,.6g} people, and k is {k:g}.",
                 hint="Take a smaller k, or a map of all addresses.",
             )
         there, asked = self._asked(points)
+        parts = map_in_order(_blocks(asked), lambda it: distances_to(it, float(k), *self._tree))
+        straight = np.sqrt(np.concatenate([np.empty(0), *parts]))
         found = np.full(len(points), np.nan)
-        tree = (self._space, self._people, self._boxes, self._sums)
-        parts = map_in_order(_blocks(asked), lambda it: distances_to(it, float(k), *tree))
-        squares = np.concatenate([np.empty(0), *parts])
-        found[there] = np.sqrt(squares) if not points.on_earth else arc_of(np.sqrt(squares))
+        found[there] = arc_of(straight) if self.points.on_earth else straight
         return found
 
     def count_within(
         self, points: Points, metres: NDArray[np.float64] | float
     ) -> NDArray[np.float64]:
-        """Return how many people live within a distance of each point.
-
-        Parameters
-        ----------
-        points
-            From where.
-        metres
-            One distance, or one for each point. People at exactly this distance count.
-        """
+        """Return how many people live at most so far from each point."""
         return self.between(points, -1.0, metres)[0]
 
     def actual_k(self, homes: Points, masked: Points) -> NDArray[np.float64]:
         """Return how many people live at most as far from masked points as their homes are.
 
-        Parameters
-        ----------
-        homes, masked
-            The points before and after. A home counts if the map has it.
+        Those at a home count where the map has it: one that it lacks adds nobody.
         """
         return self.count_within(masked, masked.metres_to(homes))
 
@@ -125,60 +92,109 @@ class Neighbours:
         points: Points,
         above: NDArray[np.float64] | float,
         metres: NDArray[np.float64] | float,
-        drawn: NDArray[np.float64] | float = np.inf,
+        drawn: NDArray[np.float64] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return how many people live between two distances, and the address of one of them.
+        """Return how many people live further than one distance and at most another.
 
-        Parameters
-        ----------
-        points
-            From where.
-        above, metres
-            The distances: further than the first, at most the second.
-        drawn
-            Numbers from 0 to below 1, which choose the person: the chances of all are the same.
-
-        Returns
-        -------
-        tuple
-            The people, and the number of the address, -1 where nobody is chosen.
+        And the number of the address where one of them lives, -1 without anyone: numbers from 0 to
+        below 1 choose the person, each with the same chance.
         """
         from halfmask.kernels.geo.tree import sums_between  # noqa: PLC0415 # as above
 
         there, asked = self._asked(points)
-        low, high, share = (
-            np.broadcast_to(np.asarray(it, dtype=float), len(points))[there]
-            for it in (above, metres, drawn)
-        )
-        if points.on_earth:
-            low, high = straight_of(low), straight_of(high)
-        limits = (np.where(low < 0, -1.0, (low * _CLOSE) ** 2), (high * _CLOSE) ** 2)
-        tree = (self._space, self._people, self._boxes, self._sums)
+        low, high = (np.broadcast_to(it, len(points))[there] for it in (above, metres))
+        if self.points.on_earth:
+            low, high = np.where(low < 0, low, straight_of(low)), straight_of(high)
+        limits = np.where(low < 0, -1.0, (low * _CLOSE) ** 2), (high * _CLOSE) ** 2
 
-        def passed(wanted: NDArray[np.float64]) -> list[NDArray[np.generic]]:
-            parts = map_in_order(
-                zip(*(_blocks(it) for it in (asked, *limits, wanted)), strict=True),
-                lambda part: sums_between(*part, *tree),
-            )
-            return [np.concatenate(it) for it in zip(*parts, strict=True)]
+        def passed(wanted: NDArray[np.float64]) -> list[NDArray[Any]]:
+            parts = zip(*(_blocks(it) for it in (asked, *limits, wanted)), strict=True)
+            done = map_in_order(parts, lambda part: sums_between(*part, *self._tree))
+            return [np.concatenate(it) for it in zip(*done, strict=True)]
 
-        totals, numbers = np.full(len(points), np.nan), np.full(len(points), -1)
+        people, numbers = np.full(len(points), np.nan), np.full(len(points), -1)
         if len(there):
-            totals[there] = passed(np.full(len(there), np.inf))[0]
-            if np.isfinite(share).all():
-                places = passed(share * totals[there])[1].astype(np.int64)
-                numbers[there] = np.where(places < 0, -1, self._numbers[places])
-        return totals, numbers
+            people[there] = passed(np.full(len(there), np.inf))[0]
+        if len(there) and drawn is not None:
+            place = passed(drawn[there] * people[there] / _CLOSE)[1]  # sums differ by rounding
+            numbers[there] = np.where(place < 0, -1, self._numbers[place])
+        return people, numbers
 
     def _asked(self, points: Points) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return which points aren't missing, in an order in which near ones follow each other."""
-        mine = self.points
-        if mine.on_earth != points.on_earth or (mine.crs and points.crs and mine.crs != points.crs):
-            raise DataError("Points and the map of addresses have different units or systems.")
+        """Return which points aren't missing, and where: near ones follow each other."""
         there = np.flatnonzero(points.present)
-        space = _in_three(points.take(there))
-        near = np.argsort(_shuffled(space), kind="stable")
-        return there[near], space[near]
+        own = points.take(there).in_system(self.points.unit, self.points.crs)
+        space = _in_three(own)
+        order = np.argsort(_curve(space), kind="stable")
+        return there[order], space[order]
+
+
+def k_by_areas(areas: AreaMap, homes: Points, masked: Points) -> NDArray[np.float64]:
+    """Return how many people live at most as far from masked points as their homes are.
+
+    The people of an area are spread evenly over it; NaN for missing points.
+    """
+    need("shapely")
+    import shapely  # noqa: PLC0415 # an extra
+
+    if areas.shapes is None or areas.people is None:
+        raise DataError("An estimate of k needs a map of areas with shapes and people.")
+    there = np.flatnonzero(masked.present & homes.present)
+    radii = masked.take(there).metres_to(homes.take(there))
+    centres = masked.take(there).in_system(areas.unit, areas.crs)
+    counted, tree = np.zeros(len(there)), shapely.STRtree(areas.shapes)
+    for start in range(0, len(there), _DISCS):
+        some = np.arange(start, min(start + _DISCS, len(there)))
+        boxes, owner = _boxes(centres.take(some), radii[some])
+        box, area = tree.query(shapely.box(*boxes.T))
+        disc, area = np.unique(np.stack((some[owner[box]], area)), axis=1)
+        shapes = _seen_from(centres.take(disc), areas.shapes[area])
+        far = straight_of(radii[disc]) if areas.unit == "degrees" else radii[disc]
+        # A point without a circle, where nothing moved, has the share 0.
+        circles = shapely.buffer(shapely.points(0 * far, 0 * far), far, quad_segs=32)
+        share = shapely.area(shapely.intersection(shapes, circles)) / shapely.area(shapes)
+        counted += np.bincount(disc, share * areas.people[area], minlength=len(there))
+    found = np.full(len(masked), np.nan)
+    found[there] = counted
+    return found
+
+
+def _boxes(
+    centres: Points, radii: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return boxes that hold circles, in the unit of their centres, and whose they are."""
+    owner = np.arange(len(centres))
+    if not centres.on_earth:
+        edge = centres.moved(radii, radii)
+        wide, high = edge.x - centres.x, edge.y - centres.y
+        turns = [0]
+    else:
+        high = np.degrees(radii / _SMALLEST)
+        across = np.sin(np.radians(np.minimum(high, 90)))
+        widest = np.cos(np.radians(np.minimum(np.abs(centres.y) + high, 90)))
+        wide = np.where(across < widest, np.degrees(across / np.maximum(widest, 1e-9)) * 2, 360)
+        turns = [-360, 0, 360]
+    box = (centres.x - wide, centres.y - high, centres.x + wide, centres.y + high)
+    found = [np.add(np.column_stack(box), [turn, 0, turn, 0]) for turn in turns]
+    return np.concatenate(found), np.tile(owner, len(turns))
+
+
+def _seen_from(centres: Points, shapes: Any) -> Any:  # noqa: ANN401 # arrays of shapely
+    """Return shapes in metres round centres: Lambert's azimuthal projection keeps areas."""
+    import shapely  # noqa: PLC0415 # an extra
+
+    at, which = shapely.get_coordinates(shapes, return_index=True)
+    here = centres.take(which)
+    away = replace(here, x=at[:, 0], y=at[:, 1]).in_space() - here.in_space()
+    if centres.on_earth:
+        lon, lat = np.radians(here.x), np.radians(here.y)
+        outwards = away[:, 0] * np.cos(lon) + away[:, 1] * np.sin(lon)
+        east = away[:, 1] * np.cos(lon) - away[:, 0] * np.sin(lon)
+        north = away[:, 2] * np.cos(lat) - outwards * np.sin(lat)
+        flat = np.maximum(np.hypot(east, north), 1e-9)
+        away = np.column_stack((east, north)) * (np.linalg.norm(away, axis=1) / flat)[:, None]
+    seen = shapely.set_coordinates(np.array(shapes), away)
+    return np.where(shapely.is_valid(seen), seen, shapely.make_valid(seen))
 
 
 def _in_three(points: Points) -> NDArray[np.float64]:
@@ -191,8 +207,8 @@ def _blocks(values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     return [values[i : i + _BLOCK] for i in range(0, len(values), _BLOCK)]
 
 
-def _shuffled(space: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return numbers, 10 bits of each coordinate by turns, by which near points are near."""
+def _curve(space: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return numbers, 10 bits of each coordinate by turns: near points have near ones."""
     low, high = space.min(axis=0, initial=np.inf), space.max(axis=0, initial=-np.inf)
     cells = ((space - low) / np.maximum(high - low, 1e-9) * 1023).astype(np.int64)
     found = np.zeros(len(space), np.int64)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from halfmask._errors import ParameterError
+
 if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.data import Hierarchy
-    from halfmask.geo.points import Points
+    from halfmask.geo.points import Points, Unit
 
 
 @runtime_checkable
 class PlaceRule(Protocol):
-    """A hierarchy of places, which also says in which finest area a point lies."""
+    """A hierarchy of places, which also says in which finest area a point or a code lies."""
 
     def locate(self, points: Points) -> pl.Series:
         """Return the label of the finest area of each point, as texts; missing for missing ones.
@@ -27,12 +29,15 @@ class PlaceRule(Protocol):
         ------
         DataError
             If points lie in no area, with their number.
+        ParameterError
+            If the rule needs codes.
         """
+        raise ParameterError(f"{type(self).__name__} needs codes. Got {len(points)} points.")
 
     def of_codes(self, codes: pl.Series, *, column: str) -> pl.Series:
         """Return the label of the finest area of each code; missing for missing ones.
 
-        Where a rule has a least number of people, only this keeps smaller areas out of a release.
+        With a least number of people, only this keeps smaller areas out of a release.
 
         Parameters
         ----------
@@ -46,15 +51,26 @@ class PlaceRule(Protocol):
         ParameterError
             If the rule needs points.
         """
+        raise ParameterError(
+            f"{type(self).__name__} needs points. Column {column!r} has values of type "
+            f"{codes.dtype.base_type()}."
+        )
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
         """Build the hierarchy above finest areas; see `halfmask.data.HierarchyRule`."""
 
-    def people_of(self, label: str) -> float | None:
-        """Return how many people the owner's map has in an area; ``None`` where it isn't known."""
-
-    def outline(self, label: str) -> dict[str, Any] | None:
+    def outline(self, label: str) -> dict[str, Any] | None:  # noqa: ARG002 # most rules have some
         """Return the geometry of a label of any level as GeoJSON has it; ``None``: of the root.
 
-        Longitude and latitude where the points have them, else x and y.
+        Longitude and latitude where the points have them, or a system is known, else x and y.
         """
+        return None
+
+    @property
+    def outline_unit(self) -> Unit:
+        """What the coordinates of outlines are in."""
+        return "degrees"
+
+    def people_of(self, label: str) -> float | None:  # noqa: ARG002 # some rules count people
+        """Return how many people the owner's map has in an area; ``None`` where it isn't known."""
+        return None

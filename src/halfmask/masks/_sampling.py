@@ -72,7 +72,7 @@ class SimpleSampling(CheckedMask):
         """No columns."""
         return ()
 
-    def fit(self, table: pl.DataFrame | None, n_rows: int, key: bytes) -> _KeptRows:
+    def fit(self, table: pl.DataFrame | None, n_rows: int, key: bytes) -> KeptRows:
         """Return the plan, which holds whether each row is kept; see `RowMask`."""
         if self.n is not None and self.n > n_rows:
             raise DataError(
@@ -84,7 +84,7 @@ class SimpleSampling(CheckedMask):
         )
         kept = np.zeros(n_rows, dtype=np.bool_)
         kept[keyed_order(n_rows, key=key, stream=_ORDER)[:size]] = True
-        return _KeptRows(kept)
+        return KeptRows(kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,11 +150,11 @@ class StratifiedSampling(CheckedMask):
         """The names of the technique's weaknesses."""
         return ("known-in-sample", *(() if self.n is None else ("small-strata-kept",)))
 
-    def fit(self, table: pl.DataFrame | None, n_rows: int, key: bytes) -> _KeptRows:
+    def fit(self, table: pl.DataFrame | None, n_rows: int, key: bytes) -> KeptRows:
         """Return the plan, which holds whether each row is kept; see `RowMask`."""
         kept = np.zeros(n_rows, dtype=np.bool_)
         if table is None or not n_rows:
-            return _KeptRows(kept)
+            return KeptRows(kept)
         place = np.empty(n_rows, dtype=np.int64)
         place[keyed_order(n_rows, key=key, stream=_ORDER)] = np.arange(n_rows)
         strata = strata_rows(table, self.by)
@@ -162,7 +162,7 @@ class StratifiedSampling(CheckedMask):
         for rows, size in zip(strata, self._kept_of(sizes, key), strict=True):
             if size:
                 kept[rows[np.argpartition(place[rows], size - 1)[:size]]] = True
-        return _KeptRows(kept)
+        return KeptRows(kept)
 
     def _kept_of(self, sizes: NDArray[np.int64], key: bytes) -> NDArray[np.int64]:
         """Return how many rows to keep of each stratum."""
@@ -177,7 +177,7 @@ class StratifiedSampling(CheckedMask):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _KeptRows:
+class KeptRows:
     """Whether each row of the table is kept."""
 
     rows: NDArray[np.bool_]

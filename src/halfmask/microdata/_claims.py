@@ -21,6 +21,7 @@ from halfmask.claims import (
     TableDetails,
 )
 from halfmask.claims.claim import weakness_sentence
+from halfmask.claims.table_claims import AREAS_OF_PLACES
 from halfmask.guarantees import Classes, class_codes, class_of_row
 from halfmask.masks import TableMask
 from halfmask.microdata.mask_section import stated_masks, stated_parameters
@@ -49,6 +50,7 @@ def _check_stated(
         name: column.role for name, column in policy.columns.items() if column.role != "identifier"
     }
     stated = {column.bound_of or column.name: column.role for column in columns}
+    claims = [claim for claim in claims if claim.model != AREAS_OF_PLACES]
     asked = [
         (each.named, each.about, {k: v for k, v in each.parameters.items() if v is not None})
         for each in policy.guarantee_sections
@@ -68,9 +70,13 @@ def _check_stated(
         )
 
 
+def _supports(classed_rows: ClassedRows) -> tuple[Support, ...]:
+    return (*list_supports(classed_rows.guarantees), *classed_rows.places)
+
+
 def write_supports(classed_rows: ClassedRows, folder: Path) -> None:
-    """Write the files that order the values of sensitive columns."""
-    for support in list_supports(classed_rows.guarantees):
+    """Write the files that order the values of sensitive columns, and those of places."""
+    for support in _supports(classed_rows):
         path = folder / support.name
         path.parent.mkdir(exist_ok=True)
         path.write_text(support.text, encoding="utf-8", newline="")
@@ -90,7 +96,7 @@ def class_details(
         ),
         support=tuple(
             SupportFile(name=each.name, column=each.column, sha256=each.sha256)
-            for each in list_supports(classed_rows.guarantees)
+            for each in _supports(classed_rows)
         ),
         columns=tuple(columns),
         row_masks=tuple(
@@ -183,7 +189,7 @@ def drop_infinite(values: Mapping[str, object]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
-    """The order or tree of a sensitive column's values, as a file next to the data."""
+    """The order or tree of a sensitive column's values, or a place's outlines, as a file."""
 
     name: str
     column: str

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from halfmask.engines.engine import Part
     from halfmask.guarantees import Guarantee
     from halfmask.masks import MaskedTable
+    from halfmask.microdata._claims import Support
     from halfmask.microdata._policy import Policy
 
 #: The column of a placed row's cell; no column of a table may have such a name.
@@ -52,8 +53,9 @@ class ClassedRows:
     Notes
     -----
     ``cells`` is ``None`` for a sampled table: then the plan finds the cells of each batch again.
-    ``people`` and ``trees`` are of the population, where one is given. ``table`` has the rows
-    before masks too, and ``n_waiting`` of those that aren't released wait for a later release.
+    ``people`` and ``trees`` are of the population, where one is given, and ``places`` are outlines
+    of areas. ``table`` has the rows before masks too, and ``n_waiting`` of those that aren't
+    released wait for a later release.
     """
 
     policy: Policy
@@ -71,6 +73,7 @@ class ClassedRows:
     people: pl.DataFrame | None = None
     trees: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     n_waiting: int = 0
+    places: tuple[Support, ...] = ()
 
     def __repr__(self) -> str:
         return f"ClassedRows({self.n_out} of {self.n_in} rows)"

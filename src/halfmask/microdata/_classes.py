@@ -36,6 +36,7 @@ from halfmask.microdata._classed_rows import ClassedRows
 from halfmask.microdata._detail_kept import detail_kept
 from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata._leaving_rows import fit_leaving, leaving, read_rows
+from halfmask.microdata._outlined_places import outlined_places
 from halfmask.microdata._person_file import PersonFile, check_person_file
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts
@@ -96,6 +97,8 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
     released, class_of_cell = merged_classes(fit.plan, fit.counts.classes)
     placed = protection.placed_people(fit.plan)
     released = with_people(released, class_of_cell, placed, fit.counts)
+    quasi_identifiers = fit.plan.released_columns(schema.quasi_identifiers)
+    places = outlined_places(policy, fit.plan, fit.counts, quasi_identifiers)
     classed_rows = ClassedRows(
         policy=policy,
         schema=schema,
@@ -112,6 +115,7 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
         people=None if placed is None or people is None else people.people,
         trees={} if placed is None else placed.trees,
         n_waiting=n_waiting,
+        places=tuple(places),
     )
     inputs.progress("measuring risk and utility")
     columns = released_columns_risk(classed_rows, released, class_of_cell, sample=searched)
@@ -120,8 +124,9 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
     return Release(
         kind=KIND,
         policy=policy,
-        claims=make_claims(
-            fit.plan.guarantees, released, fit.plan.released_columns(schema.quasi_identifiers)
+        claims=(
+            *make_claims(fit.plan.guarantees, released, quasi_identifiers),
+            *places.values(),
         ),
         rows=classed_rows.counts,
         facts=ClassFacts(

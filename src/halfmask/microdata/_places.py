@@ -84,14 +84,16 @@ def _open(file: MapFile, folder: Path) -> PointMap | AreaMap:
     return _opened(file, folder, stamp)
 
 
-def place_rule(section: ColumnHierarchySection, unit: geo.Unit, maps: Maps) -> PlaceRule:
+def place_rule(
+    section: ColumnHierarchySection, unit: geo.Unit, crs: str | None, maps: Maps
+) -> PlaceRule:
     """Return the rule of places that a section of a hierarchy asks for.
 
     Parameters
     ----------
     section
         It has one of `PLACE_RULES`.
-    unit
+    unit, crs
         What the coordinates are in.
     maps
         Those that it names, opened.
@@ -99,7 +101,7 @@ def place_rule(section: ColumnHierarchySection, unit: geo.Unit, maps: Maps) -> P
     people = None if section.people is None else maps[section.people]
     least = section.least or ()
     if section.cells is not None:
-        return _made("Cells", widths=section.cells, unit=unit)
+        return _made("Cells", widths=section.cells, unit=unit, crs=crs)
     if section.hexagons is not None:
         return _made("Hexagons", resolutions=section.hexagons)
     if section.areas is not None:
@@ -118,15 +120,16 @@ def _made(name: str, **given: Any) -> PlaceRule:  # noqa: ANN401 # what each rul
 
 @dataclass(frozen=True, slots=True)
 class PlaceColumn:
-    """A place of two columns of a table; a `halfmask.data.DerivedColumn`."""
+    """A place of two columns of a table, or of codes; a `halfmask.data.DerivedColumn`."""
 
-    points: PointColumns
+    name: str
     rule: PlaceRule
+    points: PointColumns | None
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The columns of its coordinates."""
-        return self.points.columns
+        """The columns of its coordinates, or that of the codes."""
+        return (self.name,) if self.points is None else self.points.columns
 
     @property
     def dtype(self) -> pl.DataType:
@@ -134,7 +137,9 @@ class PlaceColumn:
         return pl.String()
 
     def derive(self, frame: pl.DataFrame) -> pl.Series:
-        """Return the label of the finest area of each row's point."""
+        """Return the label of the finest area of each row's point or code."""
+        if self.points is None:
+            return self.rule.of_codes(frame[self.name], column=self.name)
         return self.rule.locate(self.points.read(frame))
 
 
@@ -161,7 +166,7 @@ def check_place(column: ColumnSection) -> None:
     if points is not None:
         _check_points(column, rule, points)
     if not column.hierarchy.maps:
-        place_rule(column.hierarchy, column.unit, {})  # raises where the rule can't be
+        place_rule(column.hierarchy, column.unit, column.crs, {})  # raises where the rule can't be
 
 
 def _check_points(column: ColumnSection, rule: str, points: tuple[str, str]) -> None:

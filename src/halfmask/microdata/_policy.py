@@ -165,12 +165,12 @@ class Policy(PolicySections):
         return Policy.from_toml(tomlkit.dumps(stated), folder=folder)
 
     def read_options(self) -> ReadOptions:
-        """Return how the table is to be read; places are columns made of their coordinates."""
-        places = {
-            name: PlaceColumn(PointColumns(it.points, it.unit, it.crs), self.place_rule(name))
-            for name, it in self.columns.items()
-            if it.points is not None
-        }
+        """Return how the table is to be read; places are read as the finest of their areas."""
+        places = {}
+        for name, it in self.columns.items():
+            if it.place:
+                points = None if it.points is None else PointColumns(it.points, it.unit, it.crs)
+                places[name] = PlaceColumn(name, self.place_rule(name), points)
         return ReadOptions(**dict(self.input), normalize=self.normalize, derived=places)
 
     def opened_maps(self, folder: str | Path | None = None) -> Maps:
@@ -197,7 +197,7 @@ class Policy(PolicySections):
         assert section.hierarchy is not None  # noqa: S101 # every place has one
         named = {name: self.maps[name] for name in section.hierarchy.maps}
         where = self._folder if folder is None else folder
-        return place_rule(section.hierarchy, section.unit, open_maps(named, where))
+        return place_rule(section.hierarchy, section.unit, section.crs, open_maps(named, where))
 
     @property
     def sha256(self) -> str:

@@ -17,6 +17,7 @@ from halfmask.assess.attacks import (
     EventsTarget,
     HashingTarget,
     ModelTarget,
+    PlacesTarget,
     TableTarget,
     TrainerTarget,
     attributes,
@@ -26,6 +27,7 @@ from halfmask.assess.attacks import (
     events,
     hashing,
     membership,
+    places,
     releases,
     structure,
     tables,
@@ -35,6 +37,7 @@ from halfmask.assess.attacks._battery import find_attack
 TARGETS = (
     *(ModelTarget, TableTarget, EncodingTarget, HashingTarget, TrainerTarget, EventsTarget),
     CrosstabTarget,
+    PlacesTarget,
 )
 FAMILIES = {
     "membership": membership,
@@ -47,6 +50,7 @@ FAMILIES = {
     "hashing": hashing,
     "events": events,
     "crosstabs": crosstabs,
+    "places": places,
 }
 
 

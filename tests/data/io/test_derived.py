@@ -75,11 +75,23 @@ def test_two_of_the_same_columns() -> None:
     assert source.columns == ("age", "home", "work", "sex")
 
 
+class Initial:
+    """The first letter of a text, in its place."""
+
+    reads = ("sex",)
+    dtype = pl.String()
+
+    def derive(self, frame: pl.DataFrame) -> pl.Series:
+        return frame["sex"] + "!"
+
+
 def test_an_opened_table_is_given_it_once() -> None:
-    opened = open_table(open_table(TABLE), options=OPTIONS)
-    again = open_table(opened, options=OPTIONS)
-    assert again.columns == opened.columns == ("age", "home", "sex")
-    assert again.read().equals(opened.read())
+    options = ReadOptions(derived={"home": Tile(), "sex": Initial()})
+    opened = open_table(open_table(TABLE), options=options)
+    again = open_table(opened.without(["age"]), options=options)
+    assert opened.columns == ("age", "home", "sex")
+    assert again.read().equals(opened.read().drop("age"))
+    assert again.read()["sex"].to_list() == ["f!", "m!", "f!", "m!"]
 
 
 @pytest.mark.parametrize(

@@ -146,12 +146,14 @@ def test_parameters_that_cannot_be(wrong, words):
 
 def test_what_tables_cannot_be():
     with pytest.raises(SchemaError, match="numbers"):
-        masked(donut(), {"x": ["1"], "y": [1.0]})
+        masked(donut(), {"x": [True], "y": [1.0]})
+    with pytest.raises(SchemaError, match="coordinates"):
+        masked(donut(), {"x": ["4,5"], "y": [1.0]})
     with pytest.raises(ColumnNotFoundError, match="y"):
         masked(donut(), {"x": [1.0]})
     with pytest.raises(DataError, match="missing in 1 rows"):
         masked(donut(person="id"), {"x": [1.0, None], "y": [1.0, None], "id": [None, None]})
-    with pytest.raises(DataError, match="1 rows"):
+    with pytest.raises(DataError, match="1 of 2 rows"):
         masked(donut(), {"x": [1.0, 1.0], "y": [None, 1.0]})
     with pytest.raises(ParameterError, match="isn't given"):
         masked(donut(within="land"), {"x": [1.0], "y": [1.0]})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -81,6 +81,7 @@ class PlacesTarget(TakenInputs):
     time: str | None = None
     addresses: PointMap | None = None
     owners: NDArray[np.int64] | None = field(default=None, metadata={"take": as_whole_numbers})
+    _read: Any = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         TakenInputs.__post_init__(self)
@@ -89,6 +90,9 @@ class PlacesTarget(TakenInputs):
             check_columns(names, table.columns, where=where)
             check_plain(table, names, where=where)
         check_owners(self.owners, self.released.height, self.original.height)
+        # Once: columns that are read in an unusual way are warned of.
+        read = self.points.read(self.original), self.points.read(self.released)
+        object.__setattr__(self, "_read", read)
 
     def __repr__(self) -> str:
         return f"PlacesTarget({self.released.height} released of {self.original.height} places)"
@@ -103,9 +107,14 @@ class PlacesTarget(TakenInputs):
         true = self.original.select(self.points.columns)[self.owner_of_row]
         return replace(self, released=self.released.with_columns(true.get_columns()))
 
+    @property
+    def places(self) -> tuple[Points, Points]:
+        """The places of the original and of the released rows."""
+        found: tuple[Points, Points] = self._read
+        return found
+
     def pairs(self) -> tuple[Points, Points, NDArray[np.int64]]:
         """Return true and released places where both are there, and the numbers of these rows."""
-        owners = self.owner_of_row
-        true, seen = self.points.read(self.original).take(owners), self.points.read(self.released)
+        true, seen = self.places[0].take(self.owner_of_row), self.places[1]
         rows = np.flatnonzero(true.present & seen.present)
         return true.take(rows), seen.take(rows), rows

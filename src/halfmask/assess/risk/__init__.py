@@ -22,7 +22,8 @@ More than counts, for those who choose what to protect; :func:`assess_risk` meas
 - :func:`separation`: how near each set of quasi-identifiers comes to a key (distinction and
   separation).
 
-:func:`interval_disclosure` counts the numbers that lie near what was released in their place.
+:func:`interval_disclosure` counts the numbers that lie near what was released in their place;
+:func:`place_risk` counts the people who live as near to a moved point as the person does.
 
 Missing cells are read in both ways, as a value of their own and as a wildcard that may be any
 value; a gate uses the worse (:attr:`TableRisk.worse`). The first list is counted. What is estimated
@@ -66,6 +67,7 @@ from halfmask.assess.risk._log_linear import LogLinearMethod, LogLinearRisk, log
 from halfmask.assess.risk._matching import Alike as Alike
 from halfmask.assess.risk._matching import equal_rows as equal_rows
 from halfmask.assess.risk._matching import matching_rows as matching_rows
+from halfmask.assess.risk._place_risk import PlaceRisk, place_risk
 from halfmask.assess.risk._population_uniqueness import PopulationUniqueness, population_uniqueness
 from halfmask.assess.risk._reidentification import LinkedRows as LinkedRows
 from halfmask.assess.risk._reidentification import Reidentification, TableRisk, table_risk
@@ -95,6 +97,7 @@ __all__ = [
     "LogLinearMethod",
     "LogLinearRisk",
     "MarketerRisk",
+    "PlaceRisk",
     "PopulationUniqueness",
     "ProsecutorRisk",
     "Reidentification",
@@ -117,6 +120,7 @@ __all__ = [
     "individual_risk",
     "interval_disclosure",
     "log_linear_risk",
+    "place_risk",
     "population_uniqueness",
     "separation",
     "suda",

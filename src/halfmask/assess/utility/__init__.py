@@ -9,7 +9,8 @@ other measures that methods are compared with. `numeric_distribution` and
 the release and tests on raw rows. Of tables that were masked row by row: :func:`numeric_change`
 (IL1s, means, deviations) and :func:`categorical_change`, :func:`correlation_change`,
 :func:`covariance_change`, :func:`cramers_v_change`, :func:`propensity_mse` and
-:func:`interval_overlap`. :func:`crosstab_utility` is about tables of counts and sums. All are pure
+:func:`interval_overlap`. :func:`crosstab_utility` is about tables of counts and sums,
+:func:`place_utility` about moved points. All are pure
 functions of arrays, and each result explains itself in a sentence.
 """
 
@@ -56,6 +57,8 @@ from halfmask.assess.utility._masked_models import (
     propensity_mse,
 )
 from halfmask.assess.utility._model_utility import LabelledRows, ModelUtility, Score, model_utility
+from halfmask.assess.utility._place_utility import PlaceUtility, PointPattern, place_utility
+from halfmask.assess.utility._place_utility import ripley_l as ripley_l
 from halfmask.assess.utility._table_changes import (
     AssociationChange,
     ColumnChange,
@@ -85,6 +88,8 @@ __all__ = [
     "Members",
     "ModelUtility",
     "PayoutOfRelease",
+    "PlaceUtility",
+    "PointPattern",
     "PropensityFit",
     "PropensityModel",
     "Score",
@@ -103,6 +108,7 @@ __all__ = [
     "model_utility",
     "non_uniform_entropy",
     "numeric_change",
+    "place_utility",
     "propensity_mse",
     "publisher_payout",
     "squared_error",

@@ -38,9 +38,14 @@ class DerivedColumn(Protocol):
 
 
 class DerivedReader(ReaderAround):
-    """A table with columns made of others, which stand where the first of these stood."""
+    """A table with columns made of others, which stand where the first of these stood.
 
-    def __init__(self, reader: Reader, derived: Mapping[str, DerivedColumn]) -> None:
+    Of a frame in memory they are made once, else whenever a batch is read.
+    """
+
+    def __init__(
+        self, reader: Reader, derived: Mapping[str, DerivedColumn], *, in_memory: bool
+    ) -> None:
         self._reader, self._derived = reader, dict(derived)
         gone = {name for each in derived.values() for name in each.reads}
         _check(reader.columns, derived, gone)
@@ -57,14 +62,28 @@ class DerivedReader(ReaderAround):
         self.dtypes = {name: {**kept, **made}[name] for name in self.columns}
         self.n_rows = reader.n_rows
         self.orders = {name: order for name, order in reader.orders.items() if name not in gone}
+        self._cells: pl.DataFrame | None = None
+        if in_memory and reader.n_rows:
+            self._cells = next(self.frames(list(derived), reader.n_rows))
+
+    @property
+    def made(self) -> frozenset[str]:
+        """The names of all columns that are made of others."""
+        return super().made | self._derived.keys()
 
     def frames(self, columns: Sequence[str], n_rows: int) -> Iterator[pl.DataFrame]:
         """Yield the rows in frames, as the table below does."""
         made = {name: each for name, each in self._derived.items() if name in columns}
         kept = [name for name in columns if name not in made]
         read = [name for each in made.values() for name in each.reads]
+        done = 0
         for frame in self._reader.frames(list(dict.fromkeys((*kept, *read))), n_rows):
-            cells = [each.derive(frame).alias(name) for name, each in made.items()]
+            cells = (
+                [each.derive(frame).alias(name) for name, each in made.items()]
+                if self._cells is None
+                else self._cells.select(*made).slice(done, frame.height).get_columns()
+            )
+            done += frame.height
             yield frame.with_columns(cells).select(columns)
 
 
@@ -80,19 +99,10 @@ def _check(columns: Sequence[str], derived: Mapping[str, DerivedColumn], gone: s
         )
 
 
-def with_derived(
-    source: Source, derived: Mapping[str, DerivedColumn], *, is_opened: bool
-) -> Source:
-    """Return a table with columns made of others.
-
-    A table that was opened before may have them already, in the place of what they are made of.
-    """
-    there = set(source.columns)
-    lacking = {
-        name: each
-        for name, each in derived.items()
-        if not (is_opened and name in there and there.isdisjoint(each.reads))
-    }
+def with_derived(source: Source, derived: Mapping[str, DerivedColumn]) -> Source:
+    """Return a table with columns made of others; one that has them already is given none again."""
+    lacking = {name: each for name, each in derived.items() if name not in source.made}
     if not lacking:
         return source
-    return source.through(lambda reader: DerivedReader(reader, lacking))
+    in_memory = source.format == "frame"
+    return source.through(lambda reader: DerivedReader(reader, lacking, in_memory=in_memory))

@@ -137,7 +137,7 @@ def open_table(
         one_of(FORMATS, owner="open_table", format=format)
     if isinstance(where, Source):
         source = where.normalized(options.normalize, missing=options.missing)
-        return with_derived(source, options.derived, is_opened=True)
+        return with_derived(source, options.derived)
     if isinstance(where, str) and is_database_url(where):
         source = _in_database(where, options, called)
     elif isinstance(where, str | Path):
@@ -150,7 +150,7 @@ def open_table(
     if options.lists:
         check_declared(options.lists, source.columns)
         source = source.through(lambda reader: SetReader(reader, options.lists))
-    source = with_derived(source, options.derived, is_opened=False)
+    source = with_derived(source, options.derived)
     if not source.n_rows:
         raise DataError(f"{called} has no rows.", hint="Give a table of at least one row.")
     return source

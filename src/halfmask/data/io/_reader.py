@@ -84,6 +84,11 @@ class ReaderAround:
     first_row: int = 0
 
     @property
+    def made(self) -> frozenset[str]:
+        """The names of the columns that are made of others while the rows are read."""
+        return getattr(self._reader, "made", frozenset())
+
+    @property
     def raw_rows(self) -> int | None:
         """The rows of the files; ``None`` if they can only be read from the start."""
         below = divisible(self._reader)

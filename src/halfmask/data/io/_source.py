@@ -92,6 +92,11 @@ class Source:
         """The categories, in order, of each column whose type in the table has an order."""
         return dict(self._reader.orders)
 
+    @property
+    def made(self) -> frozenset[str]:
+        """The names of the columns that are made of others while the table is read."""
+        return getattr(self._reader, "made", frozenset())
+
     def batches(
         self, n_rows: int | None = None, *, columns: Sequence[str] | None = None
     ) -> Iterator[pl.DataFrame]:

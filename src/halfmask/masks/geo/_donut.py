@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from halfmask._errors import ParameterError
-from halfmask._validation import integer_at_least, list_of, number_between
-from halfmask.masks.geo._geomask import Geomask
+from halfmask._errors import DataError, ParameterError
+from halfmask.geo import AreaMap, PointMap
+from halfmask.geo.nearest import Neighbours
+from halfmask.masks.geo._geomask import Geomask, check_rising
 
 if TYPE_CHECKING:
     from halfmask.geo import Points
     from halfmask.masks.geo._geomask import Ints, Numbers, Places
 
-#: The farthest that a point is moved, in metres: a quarter of the way around the earth.
-_FARTHEST: Final = 1e7
+#: The farthest that places may move by density, in metres.
+_FARTHEST: Final = 1e6
 #: What rounding of a coordinate may add, in metres.
 _ROUNDING: Final = 0.01
 
@@ -89,9 +90,10 @@ class Donut(Geomask):
                 f"Got {len(given)} of them.",
                 hint="Write radius = [100, 500], in metres.",
             )
-        for name, pair in (("radius", self.radius), ("k", self.k), ("people", self.people)):
+        for name in ("radius", "k", "people"):
+            pair = getattr(self, name)
             if pair is not None:
-                check_rising(pair, whole=name == "k", owner="Donut", named=name)
+                check_rising(pair, whole=name == "k", owner="Donut", **{name: pair})
                 object.__setattr__(self, name, tuple(pair))
         for name, named in (("k", "addresses"), ("people", "density")):
             if (getattr(self, name) is None) != (getattr(self, named) is None):
@@ -101,41 +103,48 @@ class Donut(Geomask):
                 )
 
     def _masked(self, places: Places) -> Points:
-        inner, outer = self._radii(places.points)
-        drawn = places.measured_by(inner, outer)
+        near = None
+        if self.addresses is not None:
+            near = Neighbours(self._map(self.addresses, PointMap, places.points))
+        inner, outer = self._radii(places.points, near)
+        drawn = places.measured_by(inner.round(2), outer.round(2))
 
         def draw(which: Ints, attempt: int) -> Points:
             share, turn = drawn.fractions(2, which=which, attempt=attempt)
             # Rounding takes the point neither into the hole nor out of the ring.
             room = np.minimum(_ROUNDING, (outer - inner)[which] / 2)
             low, high = inner[which] + room, outer[which] - room
-            far = np.sqrt(low**2 + share * (high**2 - low**2))
-            return self._moved(places.points.take(which), far, turn)
+            homes = places.points.take(which)
+            found = self._moved(homes, np.sqrt(low**2 + share * (high**2 - low**2)), turn)
+            if near is not None and self.k is not None:
+                few = near.actual_k(homes, found) < self.k[0]
+                found.x[few] = found.y[few] = np.nan
+            return found
 
-        return self._tried(places, draw)
+        asked = "" if self.k is None else f"{self.k[0]} addresses as near as the place"
+        return self._tried(places, draw, asked=asked)
 
-    def _radii(self, points: Points) -> tuple[Numbers, Numbers]:
+    def _radii(self, points: Points, near: Neighbours | None) -> tuple[Numbers, Numbers]:
         """Return the inner and the outer radius of each place, in metres."""
-        low, high = (np.full(len(points), it) for it in self.radius or (0.0, 0.0))
+        if near is not None and self.k is not None:
+            return near.radius_to(points, self.k[0]), near.radius_to(points, self.k[1])
+        if self.people is not None and self.density is not None:
+            areas = self._map(self.density, AreaMap, points)
+            if areas.people is None:
+                raise ParameterError(
+                    f"The map {self.density!r} of the mask {self.name!r} has no people.",
+                    hint='Write people = "POP": the property that says how many live in an area.',
+                )
+            number = self._areas_of(points, areas, self.density)
+            with np.errstate(divide="ignore"):
+                each = 1e6 * (areas.square_kilometres() / areas.people)[number] / np.pi
+            far = int((each * self.people[1] > _FARTHEST**2).sum())
+            if far:
+                raise DataError(
+                    f"{far} of {len(points)} places lie where so few people live that the mask "
+                    f"{self.name!r} would move them more than {_FARTHEST / 1000:,.0f} km.",
+                    hint="Ask for fewer 'people', or leave these places out.",
+                )
+            return np.sqrt(each * self.people[0]), np.sqrt(each * self.people[1])
+        low, high = (np.full(len(points), float(it)) for it in self.radius or (0, 0))
         return low, high
-
-
-def check_rising(pair: object, *, whole: bool, owner: str, named: str) -> None:
-    """Raise unless a parameter is two numbers, the second above 0 and at least the first."""
-    list_of("two numbers", lambda it: not isinstance(it, str), owner=owner, **{named: pair})
-    numbers = list(pair)  # type: ignore[call-overload] # it is one
-    if len(numbers) != 2:
-        raise ParameterError(
-            f"The {named!r} parameter of {owner} must be two numbers, such as [100, 500]. "
-            f"Got {len(numbers)}."
-        )
-    for each in numbers:
-        if whole:
-            integer_at_least(1, owner=owner, **{named: each})
-        else:
-            number_between(0, _FARTHEST, owner=owner, **{named: each})
-    if not 0 < numbers[1] >= numbers[0]:
-        raise ParameterError(
-            f"The second number of the {named!r} parameter of {owner} must be above 0, and not "
-            "below the first."
-        )

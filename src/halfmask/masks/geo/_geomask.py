@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import derived_key
+from halfmask._validation import integer_at_least, list_of, number_between
 from halfmask.geo import AreaMap, Maps, PointColumns, PointMap, Points, Unit
 from halfmask.masks._mask import MaskTraits
 from halfmask.masks._numbers import check_numeric
@@ -103,8 +104,8 @@ class Geomask(Pseudonym):
     ----------
     columns
         Longitude and latitude, in this order; of a plane, x and y.
-    unit
-        What both are in: degrees, metres, kilometres or feet.
+    unit, crs
+        See `halfmask.geo.PointColumns`.
     person
         The column that says whose row it is: two people at one place have two masked places.
     same_within
@@ -127,6 +128,7 @@ class Geomask(Pseudonym):
 
     columns: tuple[str, ...]
     unit: Unit = "degrees"
+    crs: str | None = None
     person: str | None = None
     same_within: float = field(default=0.0, metadata={"ge": 0})
     within: str | None = field(default=None, metadata={"min_length": 1})
@@ -134,7 +136,7 @@ class Geomask(Pseudonym):
 
     def _check_together(self) -> None:
         check_apart(self.columns, self.reads, mask=self.name, named="person")
-        check_pair(self.columns, mask=self.name)
+        point_columns(self)
         self._check_own()
 
     def _check_own(self) -> None:
@@ -144,6 +146,12 @@ class Geomask(Pseudonym):
     def reads(self) -> tuple[str, ...]:
         """The column of the person."""
         return () if self.person is None else (self.person,)
+
+    @property
+    def map_names(self) -> tuple[str, ...]:
+        """The maps that it needs, as a policy calls them."""
+        given = (getattr(self, it, None) for it in ("within", "addresses", "density", "nodes"))
+        return tuple(dict.fromkeys(it for it in given if it is not None))
 
     @property
     def traits(self) -> MaskTraits:
@@ -174,7 +182,7 @@ class Geomask(Pseudonym):
 
     def _places(self, table: pl.DataFrame, key: bytes) -> tuple[Places, Ints, Ints]:
         """Return the different places; the rows that have one, and the number of the place."""
-        points = read_points(table, self.columns, self.unit)
+        points = point_columns(self).read(table)
         rows = np.flatnonzero(points.present)
         points = points.take(rows)
         if self.same_within:
@@ -214,7 +222,7 @@ class Geomask(Pseudonym):
         return "\0".join([self.name, *kept, *("person" for _ in self.reads)])
 
     def _map(self, name: str, kind: type[_Map], points: Points) -> _Map:
-        """Return an opened map of points or of areas, in a unit that goes with the table's."""
+        """Return an opened map: points in the unit of the table's, or areas."""
         found = self.maps.get(name)
         if found is None:
             raise ParameterError(
@@ -226,11 +234,9 @@ class Geomask(Pseudonym):
             raise ParameterError(
                 f"The map {name!r} of the mask {self.name!r} must be one of {wanted}."
             )
-        if isinstance(found, PointMap) and found.points.on_earth != points.on_earth:
-            raise ParameterError(
-                f"The map {name!r} of the mask {self.name!r} and the table must both be in "
-                f"degrees, or neither. Got {found.points.unit!r} and {points.unit!r}."
-            )
+        if isinstance(found, PointMap):
+            own = found.points.in_system(points.unit, points.crs)
+            return replace(found, points=own)
         return found
 
     def _moved(self, points: Points, far: Numbers, turn: Numbers) -> Points:
@@ -238,7 +244,9 @@ class Geomask(Pseudonym):
         angle = 2 * np.pi * turn
         return rounded(points.moved(far * np.sin(angle), far * np.cos(angle)), self.decimals)
 
-    def _tried(self, places: Places, draw: Callable[[Ints, int], Points]) -> Points:
+    def _tried(
+        self, places: Places, draw: Callable[[Ints, int], Points], *, asked: str = ""
+    ) -> Points:
         """Return for each place the first draw that does, and that lies in the same area.
 
         Parameters
@@ -247,63 +255,80 @@ class Geomask(Pseudonym):
             All of them.
         draw
             Takes numbers of places and that of the attempt; missing where its draw doesn't do.
+        asked
+            What a draw must have, in words.
         """
-        left = np.arange(len(places))
+        left, x, y = np.arange(len(places)), np.empty(len(places)), np.empty(len(places))
         areas = None if self.within is None else self._map(self.within, AreaMap, places.points)
-        home = None if areas is None else self._areas_of(places.points, areas)
-        x, y = np.empty(len(places)), np.empty(len(places))
+        home = left if areas is None else self._areas_of(places.points, areas, self.within)
         for attempt in range(_TRIES):
             found = draw(left, attempt)
             good = found.present
-            if areas is not None and home is not None:
+            if areas is not None:
                 good[good] = areas.locate(found.take(good)) == home[left[good]]
             x[left[good]], y[left[good]] = found.x[good], found.y[good]
             left = left[~good]
             if not len(left):
                 return replace(places.points, x=x, y=y)
+        words = [asked] * bool(asked) + [f"the same area of {self.within!r}"] * bool(self.within)
         raise DataError(
-            f"{len(left)} of {len(places)} places have no masked place after {_TRIES} tries: "
-            f"none of them {self._asked()}.",
+            f"{len(left)} of {len(places)} places have no masked place in {_TRIES} tries of the "
+            f"mask {self.name!r}, which asks for {' and '.join(words)}.",
             hint="Give a larger radius, or leave these places out.",
         )
 
-    def _areas_of(self, points: Points, areas: AreaMap) -> Ints:
+    def _areas_of(self, points: Points, areas: AreaMap, name: str | None) -> Ints:
         found = areas.locate(points)
         beyond = int((found < 0).sum())
         if beyond:
             raise DataError(
-                f"{beyond} of {len(points)} places lie in no area of the map {self.within!r}.",
+                f"{beyond} of {len(points)} places lie in no area of the map {name!r}.",
                 hint="Leave these places out, or take a map with their areas.",
             )
         return found
 
-    def _asked(self) -> str:
-        """Say what a masked place must do."""
-        return f"lies in the same area of {self.within!r}"
+
+def point_columns(mask: Any) -> PointColumns:  # noqa: ANN401 # one that has them
+    """Return the two columns of a mask of points."""
+    return PointColumns(mask.columns, mask.unit, getattr(mask, "crs", None))
 
 
-def check_pair(columns: tuple[str, ...], *, mask: str) -> None:
-    """Raise unless there are two columns of coordinates."""
-    if len(columns) != 2:
+def move_rows(
+    table: pl.DataFrame, columns: PointColumns, move: Callable[[Points], Points]
+) -> HeldColumns:
+    """Return the plan of a mask by which a point's new place follows from it alone."""
+    points = columns.read(table)
+    rows = np.flatnonzero(points.present)
+    moved = rounded(move(points.take(rows)), DECIMALS)
+    return HeldColumns(put_points(table, columns.columns, moved, rows, np.arange(len(rows))))
+
+
+def check_rising(
+    pair: object, *, whole: bool = False, most: float = 1e7, owner: str, **named: object
+) -> None:
+    """Raise unless a parameter is two numbers, the second above 0 and at least the first."""
+    list_of("two numbers", lambda it: not isinstance(it, str), owner=owner, **named)
+    numbers = list(pair)  # type: ignore[call-overload] # it is one
+    for each in numbers:
+        if whole:
+            integer_at_least(1, owner=owner, **dict.fromkeys(named, each))
+        else:
+            number_between(0, most, owner=owner, **dict.fromkeys(named, each))
+    if len(numbers) != 2 or not 0 < numbers[1] >= numbers[0]:
         raise ParameterError(
-            f"The mask {mask!r} is for two columns, of one point. Got {len(columns)}.",
-            hint='Write columns = ["longitude", "latitude"]. Each point has a mask of its own.',
+            f"The {next(iter(named))!r} parameter of {owner} must be two numbers: the second is "
+            "above 0, and not below the first."
         )
 
 
 def written_as(
     columns: tuple[str, ...], dtypes: Mapping[str, pl.DataType], *, mask: str
 ) -> dict[str, pl.DataType]:
-    """Return Float64 for columns of numbers."""
+    """Return Float64 for columns of numbers; texts are refused where they are read, with a cure."""
     for name in columns:
-        check_numeric(name, dtypes[name], mask=mask, decimals=True)
+        if dtypes[name] != pl.String:
+            check_numeric(name, dtypes[name], mask=mask, decimals=True)
     return dict.fromkeys(columns, pl.Float64())
-
-
-def read_points(table: pl.DataFrame, columns: tuple[str, ...], unit: Unit) -> Points:
-    """Return the points of all rows; see `PointColumns.read`."""
-    x, y = columns
-    return PointColumns((x, y), unit).read(table)
 
 
 def put_points(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from halfmask.claims.table_claims import AREAS_OF_PLACES
 from halfmask.verifier._result import CheckedClaim
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Finding:
     smallest: int | None = None
     reasons: list[str] = field(default_factory=list)
     unchecked: str | None = None
+    words: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +158,13 @@ def sentence_of(claim: ClassClaim, finding: Finding) -> str:
     verdict = "does not hold" if finding.reasons else "holds"
     if finding.unchecked is not None and not finding.reasons:
         verdict = "is not checked"
-    sentence = (
-        f"{claim.model} with {parameters}{about} over {len(claim.quasi_identifiers)} "
-        f"quasi-identifiers {verdict}"
-    )
-    if finding.counted is not None:
+    of = f"{claim.model}{f' with {parameters}' if parameters else ''}{about}"
+    if finding.words is None:
+        of += f" over {len(claim.quasi_identifiers)} quasi-identifiers"
+    sentence = f"{of} {verdict}"
+    if finding.words is not None:
+        sentence += f": {finding.words}"
+    elif finding.counted is not None:
         what = f"the worst of {finding.classes} classes reaches"
         if finding.of_table:
             what = f"the table of {finding.classes} classes reaches"
@@ -180,7 +184,7 @@ def weaknesses_of(
     manifest: TableManifest, missing: Collection[str], *, unchanged: ColumnSetCheck | None = None
 ) -> tuple[str, ...]:
     """Name what no claim protects from."""
-    diverse = {claim.column for claim in manifest.claims}
+    diverse = {claim.column for claim in manifest.claims if claim.model != AREAS_OF_PLACES}
     sensitive = _names(manifest, "sensitive")
     unclaimed = [name for name in sensitive if name not in diverse]
     uncounted = _names(manifest, "insensitive")

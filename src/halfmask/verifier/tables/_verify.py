@@ -10,7 +10,7 @@ import polars as pl
 
 from halfmask._errors import EngineError
 from halfmask.claims import read_manifest, table_manifest
-from halfmask.claims.table_claims import StatedSets, stated_sets
+from halfmask.claims.table_claims import AREAS_OF_PLACES, StatedSets, stated_sets
 from halfmask.verifier._result import IMPORT_CHECK, CheckedRelease, ColumnSetCheck
 from halfmask.verifier.checks import VerifiedKind, VerifyInputs
 from halfmask.verifier.tables._column_sets import check_sets, misnamed_sets
@@ -19,6 +19,7 @@ from halfmask.verifier.tables._findings import ClaimCheck, Finding, sentence_of,
 from halfmask.verifier.tables._fitting import Bound, open_people
 from halfmask.verifier.tables._model_checks import UNKNOWN_MODEL
 from halfmask.verifier.tables._persons import Persons, read_persons
+from halfmask.verifier.tables._places_check import check_places
 from halfmask.verifier.tables._recount import Released, recount
 from halfmask.verifier.tables.part import (
     READ_ERRORS,
@@ -50,7 +51,8 @@ def verify(
     Parameters
     ----------
     folder
-        The release folder: ``manifest.json``, ``data/``, and ``support/`` where a claim needs it.
+        The release folder: ``manifest.json``, ``data/``, and ``support/`` and ``places/``
+        where a claim needs them.
     persons
         The file that says whose rows they are, which the owner kept. Without it, claims about
         persons aren't checked, and the release doesn't hold.
@@ -184,7 +186,10 @@ def _recount(
     for i, claim in enumerate(manifest.claims):
         named = {*claim.quasi_identifiers, *([] if claim.column is None else [claim.column])}
         if named <= files.schema.keys() and claim.quasi_identifiers:
-            countable.append(i)
+            if claim.model == AREAS_OF_PLACES:
+                findings[i] = check_places(claim, stored, files.support)
+            else:
+                countable.append(i)
         else:
             findings[i].reasons.append("it names no columns, or columns that aren't released")
     claims = [manifest.claims[i] for i in countable]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from halfmask.assess.attacks._attack import Found, given, required
 from halfmask.assess.attacks._places_target import PlacesTarget
@@ -52,7 +53,8 @@ class AddressSnapping(
 
         rng = np.random.default_rng(random_state)
         people = required(target.addresses, "the addresses of the region").points
-        addresses = np.unique(people.take(people.present).in_space(), axis=0)
+        there = people.take(people.present).in_system(target.points.unit, target.points.crs)
+        addresses = pl.DataFrame(there.in_space()).unique(maintain_order=True).to_numpy()
         true, seen, rows = target.pairs()
         some = rng.permutation(one_row_each(target, rows))[: self.n_people]
         homes = true.take(some).in_space()
@@ -64,8 +66,8 @@ class AddressSnapping(
         best = max(ways, key=lambda way: int(right[every, way][:half].sum()))
         by_density = addresses[near[every, best]][half:]
         return (
-            self._found("homes", "the nearest address", addresses[near[:, 0]], homes, rng),
-            self._found("homes", "the density of the mask", by_density, homes[half:], rng),
+            self._found("homes", "the nearest address", addresses[near[:, 0]], homes, random_state),
+            self._found("homes", "the density of the mask", by_density, homes[half:], random_state),
         )
 
 

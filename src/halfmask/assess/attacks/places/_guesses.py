@@ -28,14 +28,13 @@ class PlaceGuesses(DeclaredAttack):
     within: float = field(default=50.0, metadata={"gt": 0, "le": 1e7})
     n_people: int = field(default=2000, metadata={"ge": 1})
 
-    def _found(
-        self, what: str, by: str, guess: Floats, true: Floats, rng: np.random.Generator
-    ) -> Outcome:
+    def _found(self, what: str, by: str, guess: Floats, true: Floats, random_state: int) -> Outcome:
         """Return how many guesses are near, all in metres; a guess that is NaN isn't."""
         from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
 
         n = len(true)
-        other = true[(np.arange(n) + rng.integers(1, max(2, n))) % n] if n else true
+        shift = np.random.default_rng(random_state).integers(1, max(2, n))
+        other = true[(np.arange(n) + shift) % max(1, n)]
         crowd = cKDTree(true).query_ball_point(true, self.within, return_length=True)
         return self._make_outcome(
             f"{what} found within {self.within:g} m by {by}",
@@ -120,7 +119,7 @@ class PlaceAveraging(PlaceGuesses, name="places/averaging", target=PlacesTarget)
         true, one, mean = (
             copies.select(f"^{word} .$").to_numpy() for word in ("true", "seen", "mean seen")
         )
-        found = self._found("places", "their mean", mean, true, rng)
+        found = self._found("places", "their mean", mean, true, random_state)
         alone, together = (np.linalg.norm(each - true, axis=1) for each in (one, mean))
         errors = float(np.median(alone)), float(np.median(together))
         if not errors[0] > 0:
@@ -173,14 +172,16 @@ class AffineBreak(PlaceGuesses, name="places/affine-break", target=PlacesTarget)
         rng = np.random.default_rng(random_state)
         true, seen = _distinct(target)
         n = len(true)
-        some = rng.permutation(n)[: self.n_people]
-        # Others than the place itself, each with the same chance.
-        known = (some[:, None] + rng.integers(1, n, size=(len(some), self.known))) % n
+        order = rng.permutation(n)
+        some = order[: self.n_people]
+        # Different others, each with the same chance.
+        further = 1 + rng.choice(n - 1, self.known, replace=False)
+        known = order[(np.arange(len(some))[:, None] + further) % n]
         with_one = np.column_stack((seen, np.ones(n)))
         maps = np.linalg.pinv(with_one[known]) @ true[known]
         guess = np.einsum("ij,ijk->ik", with_one[some], maps)
         by = f"{self.known} known ones"
-        return (self._found("places", by, guess, true[some], rng),)
+        return (self._found("places", by, guess, true[some], random_state),)
 
 
 def _distinct(target: PlacesTarget) -> tuple[Floats, Floats]:

@@ -13,7 +13,7 @@ from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, given, required
 from halfmask.assess.attacks._places_target import PlacesTarget
 from halfmask.assess.attacks.events._traces import merged_codes, seconds
-from halfmask.assess.attacks.events._uniqueness import Points as TracePoints
+from halfmask.assess.attacks.events._uniqueness import TracePoints
 from halfmask.assess.attacks.places._guesses import PlaceGuesses
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _NEEDS = (given("person", "the column of the person"), given("time", "the column of the time"))
 _HOUR, _DAY = 3600.0, 86_400.0
+#: How much wider and longer than `cell` and `step` the cells and steps of the curves are.
+_COARSER = ((1, 1), (10, 1), (100, 24))
 #: 1 January 1970 was a Thursday.
 _THURSDAY = 3
 
@@ -42,55 +44,53 @@ class HomeAndWork(PlaceGuesses, name="places/home-and-work", target=PlacesTarget
     -----
     Golle and Partridge, "On the anonymity of home/work location pairs" (2009). Night is from 22 to
     6 o'clock; day is from 9 to 17 o'clock, Monday to Friday, by the times of the table. The guess
-    is the median of the released points in the most frequent cell. The truth is the same of the
-    original rows. People without a released row at these times aren't found. Control: the same
-    guesses for another person. Baseline: the one place that is near to most.
+    is the median of the released points in the most frequent cell, or of all at these times; the
+    one that finds more people is reported. The truth is the first of both for the original rows.
+    A released value of `person` is one trial, and fails where no such row is left. Control: the
+    same guesses for another person. Baseline: the one place that is near to most.
     """
 
     cell: float = field(default=200.0, metadata={"gt": 0, "le": 1e7})
 
     def _measure(self, target: PlacesTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
+        person, time = required(target.person, "the person"), required(target.time, "the time")
         tables = (target.original, target.released)
-        who = merged_codes([(target.original, [required(target.person, "the person")])])[0]
-        people = (who, who[target.owner_of_row])
-        points = [target.points.read(table) for table in tables]
-        space = [each.in_space() for each in points]
-        middle = middle_of(space[0][points[0].present])
-        plane = [plane_about(middle, each) for each in space]
-        when = [seconds(table[required(target.time, "the time")]) for table in tables]
-        outcomes = []
+        who, trace = (merged_codes([(table, [person])])[0] for table in tables)
+        traces, first = np.unique(trace, return_index=True)
+        some = rng.permutation(len(traces))[: self.n_people]
+        owner = who[target.owner_of_row[first[some]]]
+        middle = middle_of(target.places[0].take(target.places[0].present).in_space())
+        true, seen = (plane_about(middle, each.in_space()) for each in target.places)
+        before, after = (seconds(table[time]) for table in tables)
+        found = []
         for what, at in (("homes", _at_night), ("workplaces", _at_work)):
-            true, seen = (
-                self._usual(of, where[chosen], chosen)
-                for of, where, chosen in (
-                    (people[i], plane[i], np.flatnonzero(points[i].present & at(when[i])))
-                    for i in (0, 1)
+            truth = _usual(who, true, at(before), self.cell, owner)
+            there = ~np.isnan(truth[:, 0])
+            ways = [
+                self._found(what, "frequent places", guess[there], truth[there], random_state)
+                for guess in (
+                    _usual(trace, seen, at(after), cell, traces[some])
+                    for cell in (self.cell, np.inf)
                 )
-            )
-            both = true.join(seen, on="who", how="left", maintain_order="left")
-            both = both[rng.permutation(len(both))[: self.n_people]].fill_null(np.nan)
-            guess, truth = both["x_right", "y_right"].to_numpy(), both["x", "y"].to_numpy()
-            outcomes.append(self._found(what, "frequent places", guess, truth, rng))
-        return tuple(outcomes)
+            ]
+            found.append(max(ways, key=lambda way: way.success.value))
+        return tuple(found)
 
-    def _usual(self, who: Ints, plane: Floats, chosen: Ints) -> pl.DataFrame:
-        """Return the median point of each person's most frequent cell."""
-        rows = pl.DataFrame(
-            {
-                "who": who[chosen],
-                "cell": cells_in(plane, self.cell),
-                "x": plane[:, 0],
-                "y": plane[:, 1],
-            }
-        )
-        return (
-            rows.group_by("who", "cell")
-            .agg(pl.col("x", "y").median(), pl.len().alias("n"))
-            .sort("who", "n", "cell", descending=[False, True, False])
-            .unique("who", keep="first", maintain_order=True)
-            .select("who", "x", "y")
-        )
+
+def _usual(who: Ints, plane: Floats, chosen: Bools, cell: float, asked: Ints) -> Floats:
+    """Return the median point of the most frequent cell of each who is asked about, or NaN."""
+    there = np.flatnonzero(chosen & ~np.isnan(plane[:, 0]))
+    x, y = plane[there].T
+    usual = (
+        pl.DataFrame({"who": who[there], "cell": cells_in(plane[there], cell), "x": x, "y": y})
+        .group_by("who", "cell")
+        .agg(pl.col("x", "y").median(), pl.len().alias("n"))
+        .sort("who", "n", "cell", descending=[False, True, False])
+        .unique("who", keep="first", maintain_order=True)
+    )
+    found = pl.DataFrame({"who": asked}).join(usual, on="who", how="left", maintain_order="left")
+    return found["x", "y"].fill_null(np.nan).to_numpy()
 
 
 def _at_night(when: Floats) -> Bools:
@@ -111,9 +111,8 @@ class TripUnicity(DeclaredAttack, name="places/unicity", target=PlacesTarget, ne
     ----------
     points
         How many points are drawn of each person; of one with fewer, all.
-    resolutions
-        Metres and seconds to which places and times are known; the further pairs are for the
-        details.
+    cell, step
+        Metres and seconds, above 0, to which the attacker knows places and times.
     n_people
         How many people are drawn at most.
 
@@ -126,12 +125,13 @@ class TripUnicity(DeclaredAttack, name="places/unicity", target=PlacesTarget, ne
     """
 
     points: tuple[int, ...] = field(default=(1, 2, 4), metadata={"of": "numbers", "ge": 1})
-    resolutions: tuple[tuple[float, float], ...] = ((100.0, _HOUR), (1000.0, _HOUR), (10_000, _DAY))
+    cell: float = field(default=100.0, metadata={"gt": 0, "le": 1e7})
+    step: float = field(default=_HOUR, metadata={"gt": 0, "le": 1e12})
     n_people: int = field(default=2000, metadata={"ge": 1})
 
     def _measure(self, target: PlacesTarget, random_state: int) -> Found:
         rng = np.random.default_rng(random_state)
-        points = target.points.read(target.released)
+        points = target.places[1]
         rows = np.flatnonzero(points.present)
         left = target.released[rows]
         trace = merged_codes([(left, [required(target.person, "the person")])])[0]
@@ -140,11 +140,12 @@ class TripUnicity(DeclaredAttack, name="places/unicity", target=PlacesTarget, ne
         time = seconds(left[required(target.time, "the time")])
         n = int(trace.max(initial=-1)) + 1
         chosen = rng.permutation(np.unique(trace))[: self.n_people]
+        known = [(self.cell * wider, self.step * longer) for wider, longer in _COARSER]
         curves = [
             [kept.unique(chosen, each, rng) for each in self.points]
             for kept in (
                 TracePoints.of(trace, n, cells_in(plane, metres), np.floor(time / step))
-                for metres, step in self.resolutions
+                for metres, step in known
             )
         ]
         return tuple(
@@ -155,7 +156,7 @@ class TripUnicity(DeclaredAttack, name="places/unicity", target=PlacesTarget, ne
                 baseline=Certain(0.0),
                 details={
                     f"at {metres:g} m and {step:g} s": float(curve[place].mean())
-                    for (metres, step), curve in zip(self.resolutions, curves, strict=True)
+                    for (metres, step), curve in zip(known, curves, strict=True)
                     if len(chosen)
                 },
             )

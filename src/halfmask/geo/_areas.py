@@ -1,0 +1,277 @@
+"""Areas of a map, merged with their neighbours where few people live, and what they are part of."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError, ParameterError
+from halfmask.data import Hierarchy, leaf_text
+from halfmask.geo._labels import check_enough, check_known, rising
+from halfmask.geo._merging import Merging
+from halfmask.geo.maps import AreaMap, PointMap
+from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo.points import Points
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from halfmask.geo.points import Unit
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+
+class _Level(NamedTuple):
+    """The regions of a level: of which number each area is, and their labels."""
+
+    of: Ints
+    labels: list[str]
+
+
+@dataclass(frozen=True)
+class Areas(PlaceRule):
+    """Areas of a map, their parents, and the root ``"*"`` above.
+
+    Parameters
+    ----------
+    areas
+        The map.
+    people
+        Where people live, or how many live in each area; by default what `areas` says.
+    least
+        How many people live at least in each region of the finest levels, and in each parent.
+        Without it the finest level has the areas themselves.
+
+    Raises
+    ------
+    DataError
+        If fewer people live on the whole map.
+
+    Notes
+    -----
+    The region with the fewest people joins the one with the fewest that it touches, or the nearest
+    if it touches none, until each has enough. Regions stay within their parent; a parent with too
+    few people joins another one first. The lowest name of an area and the number of others name a
+    region. Areas whose people aren't known belong to no region.
+    """
+
+    areas: AreaMap
+    people: PointMap | AreaMap | None = None
+    least: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "least", rising(self.least, owner="Areas"))
+        if self.least and self._people is None:
+            raise ParameterError("Areas needs a map of 'people' for its 'least' people.")
+        if self.least and self._people is not None:
+            check_enough(float(np.nansum(self._people)), self.least[-1], owner="Areas")
+
+    def locate(self, points: Points) -> pl.Series:
+        """Return the finest region of each point; see `PlaceRule`."""
+        there = points.present
+        numbers = np.full(len(points), -1)
+        numbers[there] = self.areas.locate(points.take(there))
+        return self._labels(numbers, there, "points lie")
+
+    def of_codes(self, codes: pl.Series, *, column: str) -> pl.Series:
+        """Return the finest region of each name of an area; see `PlaceRule`."""
+        texts = leaf_text(codes)
+        numbers = texts.replace_strict(self._numbers, default=-1, return_dtype=pl.Int64)
+        there = texts.is_not_null().to_numpy()
+        return self._labels(numbers.to_numpy(), there, f"values of column {column!r} lie")
+
+    def build(self, values: pl.Series, *, column: str) -> Hierarchy:
+        """Build the hierarchy of the finest regions, or of names of areas below them.
+
+        Raises
+        ------
+        HierarchyError
+            If a value is neither.
+        """
+        texts = leaf_text(values)
+        finest = self._levels[0]
+        areas = {finest.labels[it]: number for number, it in enumerate(finest.of) if it >= 0}
+        are_names = not all(it in areas for it in texts)
+        if are_names:
+            areas = {name: it for name, it in self._numbers.items() if finest.of[it] >= 0}
+        check_known([it in areas for it in texts], column, "areas")
+        at = [areas[it] for it in texts]
+        rows = [[level.labels[level.of[it]] for level in self._levels] for it in at]
+        rows = [[text, *row] if are_names else row for text, row in zip(texts, rows, strict=True)]
+        names = [str(number) for number in range(len(self._levels) + are_names)]
+        frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
+        return Hierarchy.from_levels(frame.sort(names[::-1]), column=column, root=True)
+
+    def outline(self, label: str) -> dict[str, Any] | None:
+        """Return the borders of a region, or the centres of its areas; see `PlaceRule`."""
+        numbers = self._members.get(label)
+        if numbers is None or (self.areas.shapes is None and self.areas.centres is None):
+            return None
+        if self.areas.shapes is None:
+            points = [self.areas.outline(int(it)) or {} for it in numbers]
+            return {"type": "MultiPoint", "coordinates": [it["coordinates"] for it in points]}
+        import shapely  # noqa: PLC0415 # of an extra
+
+        whole = np.array([shapely.union_all(self.areas.shapes[numbers])])
+        name = pl.Series([label])
+        return AreaMap(names=name, shapes=whole, unit=self.areas.unit, crs=self.areas.crs).outline(
+            0
+        )
+
+    @property
+    def outline_unit(self) -> Unit:
+        """Degrees if the reference system of the map is known."""
+        return self.areas.unit if self.areas.crs is None else "degrees"
+
+    def people_of(self, label: str) -> float | None:
+        """Return how many people live in a region."""
+        if self._people is None or label not in self._members:
+            return None
+        people = float(self._people[self._members[label]].sum())
+        return None if np.isnan(people) else people
+
+    def _labels(self, numbers: Ints, there: NDArray[np.bool_], what: str) -> pl.Series:
+        """Return the label of the region of each area."""
+        finest = self._levels[0]
+        region = np.where(numbers >= 0, finest.of[numbers], -1)
+        outside = int((there & (region < 0)).sum())
+        if outside:
+            raise DataError(
+                f"{outside} {what} in no area of the map"
+                f"{' for which people are known' if self.least else ''}.",
+                hint="Give a map that covers all places.",
+            )
+        return pl.Series(finest.labels, dtype=pl.String).gather(pl.Series(region).replace(-1, None))
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.areas.names)}
+
+    @cached_property
+    def _members(self) -> dict[str, Ints]:
+        """The areas of each label."""
+        found = {}
+        for level in self._levels:
+            order = np.argsort(level.of, kind="stable")
+            order = order[level.of[order] >= 0]
+            starts = np.searchsorted(level.of[order], np.arange(1, len(level.labels)))
+            found.update(zip(level.labels, np.split(order, starts), strict=True))
+        return found
+
+    @cached_property
+    def _people(self) -> Floats | None:
+        """The people of each area; NaN where they aren't known."""
+        if isinstance(self.people, PointMap):
+            area = self.areas.locate(self.people.points)
+            inside = area >= 0
+            return np.bincount(area[inside], self.people.people[inside], len(self.areas.names))
+        if self.people is None or self.people.people is None:
+            return self.areas.people
+        many = dict(zip(self.people.names, self.people.people.tolist(), strict=True))
+        return np.array([many.get(name, np.nan) for name in self.areas.names])
+
+    @cached_property
+    def _levels(self) -> list[_Level]:
+        """The levels, the finest first."""
+        names = self.areas.names.gather(self._order)
+        parents = [it.gather(self._order) for it in self.areas.parents]
+        # From the coarsest down: what each area is part of, and the regions that are made of it.
+        each = np.arange(len(names))
+        part = region = np.zeros_like(each)
+        above = pl.Series([parents[-1].name if parents else ""]).new_from_index(0, len(names))
+        coarse = []
+        for parent in parents[::-1]:
+            part = _numbered(part, parent)
+            region = self._grown(part, region, self.least[-1:])
+            coarse.insert(0, (region, part, parent, above))
+            above = parent
+        fine = []
+        grown = each
+        for least in self.least:
+            grown = self._grown(grown, region, (least,))
+            people = pl.Series([f"{least} people"]).new_from_index(0, len(names))
+            fine.append((grown, each, names, people))
+        levels = []
+        used: dict[str, tuple[int, int]] = {}
+        for of, parts, named, apart in [*(fine or [(each, each, names, names)]), *coarse]:
+            numbers = np.full(len(self.areas.names), -1)
+            numbers[self._order] = of
+            levels.append(_Level(numbers, _labels(of, parts, named, apart, used)))
+        return levels
+
+    @cached_property
+    def _order(self) -> Ints:
+        """The areas by their names, which decide between equals; those of unknown people aren't in."""
+        order = self.areas.names.arg_sort().to_numpy().astype(np.int64)
+        if not self.least or self._people is None:
+            return order
+        return order[~np.isnan(self._people[order])]
+
+    def _grown(self, start: Ints, within: Ints, least: tuple[int, ...]) -> Ints:
+        """Return regions merged until each has enough people, each within what it is part of."""
+        if not least or self._people is None:
+            return start
+        place = np.full(len(self.areas.names), -1)
+        place[self._order] = np.arange(len(self._order))
+        pairs = place[self._pairs]
+        merging = Merging(
+            start,
+            within=within,
+            people=self._people[self._order],
+            pairs=pairs[(pairs >= 0).all(axis=1)],
+            middles=self._middles[self._order],
+        )
+        return merging.until(least[0])
+
+    @cached_property
+    def _pairs(self) -> Ints:
+        return self.areas.neighbours()
+
+    @cached_property
+    def _middles(self) -> Floats:
+        """A point of each area in space."""
+        if self.areas.centres is not None:
+            return self.areas.centres.in_space()
+        import shapely  # noqa: PLC0415 # of an extra
+
+        x, y = shapely.get_coordinates(shapely.point_on_surface(self.areas.shapes)).T
+        return Points(x=x, y=y, unit=self.areas.unit).in_space()
+
+
+def _numbered(within: Ints, names: pl.Series) -> Ints:
+    """Return numbers of names, which are others within other wholes."""
+    frame = pl.DataFrame({"within": within, "name": names})
+    return frame.select(pl.struct("within", "name").rank("dense") - 1).to_series().to_numpy()
+
+
+def _labels(
+    of: Ints, parts: Ints, names: pl.Series, apart: pl.Series, used: dict[str, tuple[int, int]]
+) -> list[str]:
+    """Return the labels of regions: the lowest name, how many others, what tells equals apart."""
+    frame = pl.DataFrame({"of": of, "part": parts, "name": names, "apart": apart})
+    regions = frame.with_row_index("first").sort("name", "first", maintain_order=True)
+    summed = regions.group_by("of", maintain_order=True).agg(
+        pl.col("name", "apart").first(), pl.col("part").n_unique(), pl.len(), pl.col("first").min()
+    )
+    labels = []
+    for _, name, other, n_parts, n_areas, first in summed.sort("of").iter_rows():
+        label = name if n_parts == 1 else f"{name} + {n_parts - 1} more"
+        # Regions nest: of one first area and one size there is one.
+        tries = itertools.chain((label, f"{label} ({other})"), _counted(f"{label} ({other})"))
+        label = next(
+            it for it in tries if used.setdefault(it, (first, n_areas)) == (first, n_areas)
+        )
+        labels.append(label)
+    return labels
+
+
+def _counted(label: str) -> Iterator[str]:
+    return (f"{label} {number}" for number in itertools.count(2))

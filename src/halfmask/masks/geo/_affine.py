@@ -1,0 +1,153 @@
+"""Affine: all points turn around a centre, come nearer or go away, and shift together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+
+from halfmask._errors import DataError, ParameterError
+from halfmask._validation import list_of
+from halfmask.geo import Points, Unit
+from halfmask.geo.points import arc_of
+from halfmask.masks._numbers import is_number
+from halfmask.masks._row_draws import row_fractions
+from halfmask.masks.geo._geomask import check_rising, move_rows, point_columns, written_as
+from halfmask.masks.pseudonym import Pseudonym
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+    from halfmask.masks._table_mask import HeldColumns
+    from halfmask.masks.geo._geomask import Numbers
+
+#: The farthest from the centre in degrees' maps, in metres: there is the earth still flat enough.
+_FARTHEST: Final = 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AffinePoints(Pseudonym):
+    """Turn, scale and shift all points together, by secret numbers.
+
+    Parameters
+    ----------
+    columns, unit
+        See `Geomask`.
+    centre
+        The point that the others turn around: longitude and latitude, or x and y.
+    rotation
+        The most degrees that points turn, in both directions: 0 to 180.
+    scale
+        The least and the greatest factor of distances from the centre.
+    shift
+        The most metres that all points move in one direction.
+    domain, scope
+        Where points have the same masked points; see `Pseudonym`.
+
+    Notes
+    -----
+    Affine transformations of maps (Armstrong, Rushton and Zimmerman 1999).
+
+    **Guarantees.** Shapes stay: distances between points have one factor, angles stay. Draws are
+    unknown without the key.
+
+    **Edge cases.** Who knows the places of three people computes all others exactly; of two, nearly
+    so. So take it for pictures, not for data that others get. Points of the earth more than
+    1,000 km from the centre are an error.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> homes = pl.DataFrame({"x": [0.0, 3.0], "y": [0.0, 4.0]})
+    >>> mask = AffinePoints(
+    ...     columns=("x", "y"), unit="metres", centre=(0, 0), rotation=180, scale=(2, 2), shift=50
+    ... )
+    >>> moved = mask.fit(homes, bytes(32)).apply(homes, 0).to_numpy()
+    >>> round(float(((moved[1] - moved[0]) ** 2).sum() ** 0.5), 1)
+    10.0
+    """
+
+    name: ClassVar[str] = "affine"
+    coarsens: ClassVar[bool] = True
+    is_matchable: ClassVar[bool] = True  # by those who know three places
+    needs_rows: ClassVar[bool] = True
+    suppresses: ClassVar[bool] = False
+    reads: ClassVar[tuple[str, ...]] = ()
+    weaknesses: ClassVar[tuple[str, ...]] = (
+        "equality-leaking",
+        "exact-other-columns",
+        "nulls-visible",
+        "three-known-points",
+    )
+
+    columns: tuple[str, ...]
+    unit: Unit = "degrees"
+    centre: tuple[float, float]
+    rotation: float = field(metadata={"ge": 0, "le": 180})
+    scale: tuple[float, float]
+    shift: float = field(metadata={"ge": 0, "le": _FARTHEST})
+
+    def _check_together(self) -> None:
+        point_columns(self)
+        check_rising(self.scale, owner="AffinePoints", most=10, scale=self.scale)
+        list_of("two numbers", is_number, owner="AffinePoints", centre=self.centre)
+        if len(self.centre) != 2 or not self.scale[0]:
+            raise ParameterError(
+                f"The mask {self.name!r} has two coordinates as its 'centre', and factors above 0."
+            )
+        self._centre(1).checked(self.columns)
+        if not self.rotation and not self.shift and tuple(self.scale) == (1, 1):
+            raise ParameterError(
+                f"The mask {self.name!r} would change nothing.", hint="Give a 'rotation'."
+            )
+
+    def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+        """Return Float64 for both coordinates; see `TableMask`."""
+        return written_as(self.columns, dtypes, mask=self.name)
+
+    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
+        """Return the plan, which holds the new points; see `TableMask`."""
+        self.written(table.schema)
+        turned, scaled, far, turn = row_fractions(4, key=key)
+        angle = np.radians(self.rotation) * (2 * turned - 1)
+        low, high = self.scale
+        factor, shift = low + scaled * (high - low), self.shift * np.sqrt(far)
+
+        shift_east, shift_north = shift * np.sin(2 * np.pi * turn), shift * np.cos(2 * np.pi * turn)
+
+        def move(points: Points) -> Points:
+            east, north = self._from_centre(points)
+            return self._centre(len(points)).moved(
+                factor * (np.cos(angle) * east + np.sin(angle) * north) + shift_east,
+                factor * (np.cos(angle) * north - np.sin(angle) * east) + shift_north,
+            )
+
+        return move_rows(table, point_columns(self), move)
+
+    def _centre(self, n: int) -> Points:
+        x, y = (np.full(n, float(it)) for it in self.centre)
+        return Points(x=x, y=y, unit=self.unit)
+
+    def _from_centre(self, points: Points) -> tuple[Numbers, Numbers]:
+        """Return how many metres east and north of the centre points are."""
+        centre = self._centre(1)
+        away = points.in_space() - centre.in_space()
+        if not points.on_earth:
+            return away[:, 0], away[:, 1]
+        far = arc_of(np.linalg.norm(away, axis=1))
+        beyond = int((far > _FARTHEST).sum())
+        if beyond:
+            raise DataError(
+                f"{beyond} points lie more than {_FARTHEST / 1000:,.0f} km from the centre of the "
+                f"mask {self.name!r}.",
+                hint="Give another 'centre', or mask them in parts.",
+            )
+        lon, lat = np.radians((centre.x[0], centre.y[0]))
+        east = away @ (-np.sin(lon), np.cos(lon), 0.0)
+        north = away @ (-np.sin(lat) * np.cos(lon), -np.sin(lat) * np.sin(lon), np.cos(lat))
+        length = np.hypot(east, north)
+        stretch = np.divide(far, length, out=np.ones_like(far), where=length > 0)
+        return east * stretch, north * stretch

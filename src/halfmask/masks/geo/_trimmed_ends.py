@@ -1,0 +1,163 @@
+"""Trimmed ends: rows of trips near where they begin and end are dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import DataError, SchemaError
+from halfmask.geo import Points, Unit
+from halfmask.geo.points import straight_of
+from halfmask.masks._checked_mask import CheckedMask
+from halfmask.masks._mask import MaskTraits
+from halfmask.masks._sampling import KeptRows
+from halfmask.masks._strata import check_apart
+from halfmask.masks.geo._geomask import point_columns
+from halfmask.masks.geo._squares import middles
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: Rows whose distances are measured at once.
+_BLOCK: Final = 1 << 15
+#: In widths of a square: one more than its corners are from its middle.
+_ZONE: Final = 1.75
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrimmedEnds(CheckedMask):
+    """Drop the rows of trips that are near where a trip begins or ends, such as at home.
+
+    Parameters
+    ----------
+    columns, unit
+        Longitude and latitude, or x and y, and what both are in.
+    trip
+        The column that says which trip a row belongs to.
+    time
+        The column by which a trip's rows are ordered.
+    metres
+        All rows within this distance of an end are dropped.
+    person
+        The column that says whose trip it is. Then rows of all trips of a person are dropped near
+        each end of any of them.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter can't be.
+
+    Notes
+    -----
+    **Guarantees.** No row is kept within `metres` of the first or the last place of its trip, or,
+    with `person`, of any trip of the person. Up to 2.5 times as far, rows are dropped round the
+    middle of the end's square of this width. So the hole shows the square, and not where in it
+    the end is. A circle round the end itself would show it (Hassan and others 2018).
+
+    **Edge cases.** Short trips vanish. Rows without a place are kept, and don't count as ends.
+    Rows with a place and without a trip, time or person are an error. Of rows that are first at
+    the same time, each is an end.
+
+    Examples
+    --------
+    >>> ride = pl.DataFrame(
+    ...     {"ride": [1] * 4, "at": range(4), "x": [0.0, 600.0, 900.0, 1500.0], "y": [0.0] * 4}
+    ... )
+    >>> mask = TrimmedEnds(
+    ...     columns=("x", "y"), unit="metres", trip="ride", time="at", metres=200
+    ... )
+    >>> mask.fit(ride, 4, bytes(32)).kept(0, 4).to_list()
+    [False, True, True, False]
+    """
+
+    name: ClassVar[str] = "trimmed-ends"
+    weaknesses: ClassVar[tuple[str, ...]] = ("trips-between-ends-kept",)
+
+    columns: tuple[str, ...]
+    trip: str
+    time: str
+    metres: float = field(metadata={"ge": 1, "le": 1e6})
+    unit: Unit = "degrees"
+    person: str | None = None
+
+    def _check_together(self) -> None:
+        check_apart(self.columns, (*self._whose, self.time), mask=self.name, named="trip")
+        point_columns(self)
+
+    @property
+    def _whose(self) -> tuple[str, ...]:
+        return (self.trip,) if self.person is None else (self.person, self.trip)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The coordinates, the time, the trip and the person."""
+        return (*self.columns, self.time, *self._whose)
+
+    @property
+    def traits(self) -> MaskTraits:
+        """It measures raw places; rows of one trip must stay rows of one."""
+        return MaskTraits(reads_raw=True, keyed_by=self._whose)
+
+    def fit(self, table: pl.DataFrame | None, n_rows: int, key: bytes) -> KeptRows:
+        """Return the plan, which holds whether each row is kept; see `RowMask`."""
+        assert table is not None  # noqa: S101 # it reads columns
+        kept = np.ones(n_rows, dtype=np.bool_)
+        points = point_columns(self).read(table)
+        rows = np.flatnonzero(points.present)
+        points, owners, ends = points.take(rows), *self._ends(table[rows])
+        centres = middles(points.take(ends), self.metres)
+        # Squares near the poles can be longer: there, the end itself is a centre, too.
+        long = centres.metres_to(points.take(ends)) > (_ZONE - 1) * self.metres
+        own = pl.DataFrame(
+            {
+                "owner": np.append(owners[ends], owners[ends[long]]),
+                "x": np.append(centres.x, points.x[ends[long]]),
+                "y": np.append(centres.y, points.y[ends[long]]),
+            }
+        ).unique(maintain_order=True)
+        kept[rows[self._near(points, owners, own)]] = False
+        return KeptRows(kept)
+
+    def _ends(self, placed: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return whose each row is, as numbers, and the rows that are first or last of a trip."""
+        if not (placed[self.time].dtype.is_numeric() or placed[self.time].dtype.is_temporal()):
+            raise SchemaError(
+                f"Column {self.time!r} orders the rows of a trip. Got the type "
+                f"{placed[self.time].dtype.base_type()}.",
+                hint="Read the column as datetime.",
+            )
+        needed = [*self._whose, self.time]
+        lacking = int(placed.select(pl.any_horizontal(pl.col(needed).is_null())).sum().item())
+        if lacking:
+            raise DataError(
+                f"{lacking} rows have a place, and no {', '.join(map(repr, needed[:-1]))} or "
+                f"{self.time!r}: to which trip they belong isn't known.",
+                hint="Drop these rows, or make their places missing.",
+            )
+        time, whose = pl.col(self.time), list(self._whose)
+        found = placed.select(
+            (pl.struct(whose[:1]).rank("dense") - 1).cast(pl.Int64).alias("owner"),
+            ((time == time.min()) | (time == time.max())).over(whose).alias("end"),
+        )
+        return found["owner"].to_numpy(), np.flatnonzero(found["end"].to_numpy())
+
+    def _near(
+        self, points: Points, owners: NDArray[np.int64], own: pl.DataFrame
+    ) -> NDArray[np.bool_]:
+        """Return which rows are in a zone of their owner."""
+        centres = Points(x=own["x"].to_numpy(), y=own["y"].to_numpy(), unit=self.unit)
+        space, middle = points.in_space(), centres.in_space()
+        far = np.full(1, _ZONE * self.metres)
+        most = straight_of(far)[0] if points.on_earth else far[0]
+        zones = own.select("owner").with_row_index("zone")
+        near = np.zeros(len(points), dtype=np.bool_)
+        for start in range(0, len(points), _BLOCK):
+            block = pl.DataFrame({"owner": owners[start : start + _BLOCK]}).with_row_index("row")
+            pairs = block.join(zones, on="owner")
+            row, zone = start + pairs["row"].to_numpy(), pairs["zone"].to_numpy()
+            apart = np.linalg.norm(space[row] - middle[zone], axis=1)
+            near[row[apart <= most]] = True
+        return near

@@ -107,6 +107,10 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "An attacker who can exclude some values for a person narrows down the rest of the "
             "class."
         ),
+        "between-two-places": (
+            "A written point is as far from two places: an attacker who has a map of all places "
+            "finds both, and one of them is the person's."
+        ),
         "differences-kept": (
             "Differences between numbers of one entity are exact: one known number reveals the "
             "others."
@@ -190,6 +194,9 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
         ),
         "outlier-visible": "The largest numbers stay among the largest.",
         "partly-kept": "A part of the value is written unchanged.",
+        "places-of-others": (
+            "A written point is a place where other people live, who may be taken for the person."
+        ),
         "range-ends-are-values": "Both ends of a range are values of people in the class.",
         "ratios-kept": "Ratios between numbers are exact: one known number reveals the factor.",
         "representative-is-a-record": (
@@ -203,6 +210,9 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
         "shared-substitutes": "Two different values can have the same substitute.",
         "three-known-points": (
             "An attacker who knows the true places of three written points can compute all others."
+        ),
+        "trips-between-ends-kept": (
+            "Rows between the ends of a trip stay: a few places and times can single a person out."
         ),
         "unchanged-cells": (
             "Cells that weren't drawn are those of people; an attacker who knows a person's "

@@ -16,7 +16,7 @@ from halfmask.databases._written import (
     with_meanings,
     written_table,
 )
-from halfmask.masks import TableMask, check_claimed_once, traits_of
+from halfmask.masks import TableMask, check_claimed_once, map_names, traits_of
 
 if TYPE_CHECKING:
     from halfmask.databases._policy import ColumnRule, DatabasePolicy, TableSection
@@ -194,6 +194,12 @@ def _table_masks(
             raise PolicyError(
                 f"The mask {mask.name!r} of the table {table.name!r} drops rows.",
                 hint="Choose rows with [subset], which follows foreign keys.",
+            )
+        if map_names(mask):
+            raise PolicyError(
+                f"The mask {mask.name!r} of the table {table.name!r} needs a map, and a policy of "
+                "a database has no [maps].",
+                hint="Give the mask radii in metres, or protect the table on its own.",
             )
         for name in mask.columns:
             column = next((it for it in table.columns if it.name == name), None)

@@ -1,17 +1,31 @@
-"""Places: points and areas, how a point becomes coarser, and how it is moved."""
+"""Places: points and areas, how a point becomes coarser, and how it is moved.
+
+Start with `PointColumns`, which reads the points of a table, and `MapFile`, which opens a map.
+"""
 
 from __future__ import annotations
 
-from halfmask.geo._areas import Areas as Areas
-from halfmask.geo._cells import Cells as Cells
-from halfmask.geo._hexagons import Hexagons as Hexagons
-from halfmask.geo._quadtree import Quadtree as Quadtree
-from halfmask.geo._zip3 import Zip3 as Zip3
-from halfmask.geo.maps import AreaMap as AreaMap
-from halfmask.geo.maps import MapFile as MapFile
+from halfmask.geo._areas import Areas
+from halfmask.geo._cells import Cells
+from halfmask.geo._hexagons import Hexagons
+from halfmask.geo._quadtree import Quadtree
+from halfmask.geo._zip3 import Zip3
+from halfmask.geo.maps import AreaMap, MapFile, PointMap
 from halfmask.geo.maps import Maps as Maps
-from halfmask.geo.maps import PointMap as PointMap
-from halfmask.geo.place_rule import PlaceRule as PlaceRule
-from halfmask.geo.points import PointColumns as PointColumns
-from halfmask.geo.points import Points as Points
+from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo.points import PointColumns, Points
 from halfmask.geo.points import Unit as Unit
+
+__all__ = [
+    "AreaMap",
+    "Areas",
+    "Cells",
+    "Hexagons",
+    "MapFile",
+    "PlaceRule",
+    "PointColumns",
+    "PointMap",
+    "Points",
+    "Quadtree",
+    "Zip3",
+]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from shapely.geometry import shape
 from halfmask._errors import DataError
 from halfmask._foreign import foreign, need
 from halfmask.geo._centres import each_pair_once
-from halfmask.geo.points import Points, equal_area
+from halfmask.geo.points import Points, on_flat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,18 +144,6 @@ def _unrolled(ring: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.vstack((ring, [[ring[-1, 0], pole], [ring[0, 0], pole], ring[0]]))
 
 
-def geometry_of(area: Any, unit: Unit, crs: str | None) -> dict[str, Any]:  # noqa: ANN401 # of shapely
-    """Return an area as GeoJSON has it, in longitude and latitude where its system is known."""
-
-    def in_degrees(at: NDArray[np.float64]) -> NDArray[np.float64]:
-        found = Points(x=at[:, 0], y=at[:, 1], unit=unit, crs=crs).in_system("degrees", None)
-        return np.column_stack((found.x, found.y))
-
-    changed = area if crs is None else shapely.transform(area, in_degrees)
-    found: dict[str, Any] = json.loads(shapely.to_geojson(changed))
-    return found
-
-
 class AreaIndex:
     """Finds areas by points that lie in them, or not further than ``reach`` metres off."""
 
@@ -210,8 +199,19 @@ class AreaIndex:
 
     def square_kilometres(self) -> NDArray[np.float64]:
         """Return how large each area is."""
-        if self._unit == "degrees":
-            flat = shapely.transform(self._shapes, equal_area)
-            return np.asarray(shapely.area(flat)) / 1e6
-        one = Points(x=np.array([0.0, 1.0]), y=np.zeros(2), unit=self._unit).in_space()[1, 0]
-        return np.asarray(shapely.area(self._shapes)) * one**2 / 1e6
+        flat = partial(on_flat, unit=self._unit)
+        metres: NDArray[np.float64] = shapely.area(shapely.transform(self._shapes, flat))
+        return metres / 1e6
+
+    def outline(self, number: int, crs: str | None) -> dict[str, Any]:
+        """Return an area as GeoJSON has it, in longitude and latitude where its system is known."""
+
+        def in_degrees(at: NDArray[np.float64]) -> NDArray[np.float64]:
+            points = Points(x=at[:, 0], y=at[:, 1], unit=self._unit, crs=crs)
+            points = points.in_system("degrees", None)
+            return np.column_stack((points.x, points.y))
+
+        area = self._shapes[number]
+        area = area if crs is None else shapely.transform(area, in_degrees)
+        found: dict[str, Any] = json.loads(shapely.to_geojson(area))
+        return found

@@ -11,12 +11,15 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask._foreign import need
-from halfmask._validation import is_text, list_of, number_between, one_of
+from halfmask._validation import is_text, list_of, number_between
 from halfmask.data import ReadOptions, open_table
 from halfmask.geo.points import PointColumns, Points, Unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from halfmask.geo._centres import CentreIndex
+    from halfmask.geo._shapes import AreaIndex
 
 #: Files of shapes, which may be compressed; all but the first two need GDAL.
 _OF_SHAPES: Final = (".geojson", ".json", ".shp", ".gpkg", ".fgb", ".kml", ".gml", ".zip")
@@ -143,8 +146,8 @@ class MapFile:
         wrong = int((~(np.isfinite(people) & (people >= 0))).sum())
         if wrong:
             raise DataError(
-                f"Column {name!r} of the map is no number of people in {wrong} of {len(people)} rows.",
-                hint="It is missing, below 0 or infinite there.",
+                f"Column {name!r} of the map has no number of people in {wrong} of {len(people)} "
+                "rows: it is missing, below 0 or infinite.",
             )
         return people
 
@@ -173,7 +176,15 @@ def _names(table: pl.DataFrame, name: str) -> pl.Series:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PointMap:
-    """Points with the number of people at each, such as all addresses of a town."""
+    """Points with the number of people at each, such as all addresses of a town.
+
+    Parameters
+    ----------
+    points
+        None is missing.
+    people
+        One number for each point.
+    """
 
     points: Points
     people: NDArray[np.float64] = field(repr=False)
@@ -181,71 +192,96 @@ class PointMap:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AreaMap:
-    """Named areas, with polygons, with centres, or with neither."""
+    """Named areas, with polygons, with centres, or with neither.
+
+    Parameters
+    ----------
+    names
+        Texts, each once.
+    parents
+        What each area is part of, the smallest first.
+    people
+        How many live in each area.
+    shapes, centres
+        An array of shapely with valid polygons, or points.
+    unit, crs
+        Of the polygons, as of `PointColumns`; those of centres are their own.
+    reach
+        As of `MapFile`.
+    """
 
     names: pl.Series = field(repr=False)
     parents: tuple[pl.Series, ...] = field(default=(), repr=False)
     people: NDArray[np.float64] | None = field(default=None, repr=False)
-    shapes: Any = field(default=None, repr=False)  # an array of shapely
+    shapes: Any = field(default=None, repr=False)
     centres: Points | None = None
-    unit: Unit = "degrees"  # of shapes, and their system
+    unit: Unit = "degrees"
     crs: str | None = None
     reach: float = 0.0
-    _index: Any = field(init=False, default=None, repr=False)
+    _areas: AreaIndex | None = field(init=False, default=None, repr=False)
+    _centres: CentreIndex | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
-        one_of(("degrees", "metres", "kilometres", "feet"), owner="AreaMap", unit=self.unit)
-        index: Any = None
         if self.shapes is not None:
+            need("shapely")
             from halfmask.geo._shapes import AreaIndex  # noqa: PLC0415 - an extra
 
-            index = AreaIndex(self.shapes, self.unit, self.reach)
+            areas = AreaIndex(self.shapes, self.unit, self.reach)
+            object.__setattr__(self, "_areas", areas)
         elif self.centres is not None:
+            need("scipy")
             from halfmask.geo._centres import CentreIndex  # noqa: PLC0415 - an extra
 
-            index = CentreIndex(self.centres)
             object.__setattr__(self, "unit", self.centres.unit)
             object.__setattr__(self, "crs", self.centres.crs)
-        object.__setattr__(self, "_index", index)
+            object.__setattr__(self, "_centres", CentreIndex(self.centres))
 
     def __len__(self) -> int:
         return len(self.names)
 
     def locate(self, points: Points) -> NDArray[np.int64]:
-        """Return the number of the area of each point, of the nearest centre; -1 where none is.
+        """Return the number of the area of each point; -1 where none is.
 
-        A point on the border of several areas lies in that with the lowest number.
+        On a border it is the lowest number. With centres it is the nearest one.
+
+        Parameters
+        ----------
+        points
+            In any system that is known.
         """
-        found: NDArray[np.int64] = self._places.locate(points.in_system(self.unit, self.crs))
-        return found
+        found = self._centres or self._polygons
+        return found.locate(points.in_system(self.unit, self.crs))
 
     def contains(self, points: Points) -> NDArray[np.bool_]:
-        """Return whether each point lies in a polygon, without the reach of the map."""
-        found: NDArray[np.int64] = self._polygons.inside(points.in_system(self.unit, self.crs))
-        return found >= 0
+        """Return whether each point lies in a polygon, without the reach of the map.
+
+        Parameters
+        ----------
+        points
+            As of `locate`.
+        """
+        return self._polygons.inside(points.in_system(self.unit, self.crs)) >= 0
+
+    def neighbours(self) -> NDArray[np.int64]:
+        """Return pairs of areas that touch, or of centres that Delaunay's triangles link."""
+        return (self._centres or self._polygons).neighbours()
 
     def square_kilometres(self) -> NDArray[np.float64]:
         """Return how large each polygon is."""
-        found: NDArray[np.float64] = self._polygons.square_kilometres()
-        return found
-
-    def neighbours(self) -> NDArray[np.int64]:
-        """Return the pairs of areas that touch each other, shape (pairs, 2).
-
-        Centres are neighbours that Delaunay's triangles link.
-        """
-        found: NDArray[np.int64] = self._places.neighbours()
-        return found
+        return self._polygons.square_kilometres()
 
     def outline(self, number: int) -> dict[str, Any] | None:
-        """Return the polygon of an area as GeoJSON has it, or its centre; ``None`` without both.
+        """Return an area or its centre as GeoJSON; ``None`` without both.
 
         It is in longitude and latitude where a reference system is known, else in x and y.
-        """
-        if self.shapes is not None:
-            from halfmask.geo._shapes import geometry_of  # noqa: PLC0415 - an extra
 
-            return geometry_of(self.shapes[number], self.unit, self.crs)
+        Parameters
+        ----------
+        number
+            Of the area.
+        """
+        if self._areas is not None:
+            return self._areas.outline(number, self.crs)
         if self.centres is None:
             return None
         centre = self.centres.take(np.array([number]))
@@ -253,19 +289,13 @@ class AreaMap:
         return {"type": "Point", "coordinates": [float(centre.x[0]), float(centre.y[0])]}
 
     @property
-    def _places(self) -> Any:  # noqa: ANN401 # an index of shapes or of centres
-        if self._index is None:
+    def _polygons(self) -> AreaIndex:
+        if self._areas is None:
             raise DataError(
-                "A map of names and people says nothing of places.",
-                hint="Give a file with polygons, or declare points, the centres of its areas.",
+                "This needs a map that says where its areas are.",
+                hint="Give GeoJSON with polygons, or declare the points of their centres.",
             )
-        return self._index
-
-    @property
-    def _polygons(self) -> Any:  # noqa: ANN401 # an index of shapes
-        if self.shapes is None:
-            raise DataError("This needs a map of polygons.", hint="Give GeoJSON, for example.")
-        return self._index
+        return self._areas
 
 
 #: Opened maps by their names in a policy.

@@ -75,7 +75,7 @@ class PointColumns:
         object.__setattr__(self, "columns", tuple(self.columns))
 
     def read(self, frame: pl.DataFrame, *, called: str = "the table") -> Points:
-        """Return the points of a frame; a row without both coordinates has a missing point.
+        """Return the points of a frame, missing where both coordinates are.
 
         Longitude and latitude of 0 stand for an unknown place: such a point is missing. Longitudes
         from 180 to 360 become those of the west. A `ColumnWarning` counts both.
@@ -188,11 +188,23 @@ class Points:
         return ~np.isnan(self.x)
 
     def take(self, which: NDArray[np.generic]) -> Self:
-        """Return some of them: by number, or by a mask."""
+        """Return some of them.
+
+        Parameters
+        ----------
+        which
+            Their numbers, or a mask.
+        """
         return replace(self, x=self.x[which], y=self.y[which])
 
     def checked(self, columns: Sequence[str]) -> Self:
-        """Return them if all can be such; missing ones can."""
+        """Return them if all can be such; missing ones can.
+
+        Parameters
+        ----------
+        columns
+            Where they are, for errors.
+        """
         listed, there = " and ".join(map(repr, columns)), self.present
         x, y = np.abs(self.x), np.abs(self.y)
         infinite = int(np.isinf(x[there] + y[there]).sum())
@@ -286,7 +298,13 @@ class Points:
         return replace(self, x=x, y=y)
 
     def metres_to(self, others: Points) -> NDArray[np.float64]:
-        """Return how far each is from the one of the same number in `others`."""
+        """Return how far each is from another point, over the ground.
+
+        Parameters
+        ----------
+        others
+            In the same unit; one for each.
+        """
         straight = np.linalg.norm(self.in_space() - others.in_space(), axis=1)
         return straight if not self.on_earth else arc_of(straight)
 
@@ -344,11 +362,13 @@ def _change(own: tuple[str, Unit], other: tuple[str, Unit]) -> tuple[Any, list[f
     return change, [1.0 if abs(it - 1) < 1e-5 else it for it in ratios]  # feet of surveyors
 
 
-def equal_area(at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return longitude and latitude on a map in metres where areas are as large as on the earth."""
+def on_flat(at: NDArray[np.float64], unit: Unit) -> NDArray[np.float64]:
+    """Return coordinates in metres of a plane where areas are as large as they are."""
+    if unit != "degrees":
+        return at * _METRES[unit]
     e, sine = np.sqrt(_E2), np.sin(np.radians(at[:, 1]))
-    up = sine / (1 - _E2 * sine**2) + np.arctanh(e * sine) / e
-    return np.column_stack((np.radians(at[:, 0]), up * (1 - _E2) / 2)) * _EQUATOR
+    up = (1 - _E2) / 2 * (sine / (1 - (e * sine) ** 2) + np.arctanh(e * sine) / e)
+    return np.column_stack((np.radians(at[:, 0]), up)) * _EQUATOR
 
 
 def arc_of(straight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -26,6 +26,7 @@ from halfmask.masks._format_preserving import FormatPreserving
 from halfmask.masks._km_anonymity import KmAnonymity
 from halfmask.masks._local_suppression import LocalSuppression
 from halfmask.masks._mask import ClaimingMask, Mask, MaskPlan, MaskTraits, ReadColumns
+from halfmask.masks._mask import map_names as map_names
 from halfmask.masks._mask import traits_of as traits_of
 from halfmask.masks._masked import MaskedReader as MaskedReader
 from halfmask.masks._masked_table import AnyTableMask, mask_table

@@ -165,6 +165,12 @@ def traits_of(mask: object) -> MaskTraits:
     return found if isinstance(found, MaskTraits) else _USUAL
 
 
+def map_names(mask: object) -> tuple[str, ...]:
+    """Return the maps that a mask needs, as a policy calls them."""
+    found: tuple[str, ...] = getattr(mask, "map_names", ())
+    return found
+
+
 def counted_claim(
     model: str,
     columns: Sequence[str],

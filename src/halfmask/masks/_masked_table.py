@@ -237,6 +237,8 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
     for mask in table_masks:
         if not isinstance(mask, TableMask):
             dropping = mask
+            _check_keyed(mask, first)
+            _check_read(mask, first)
             if grouped is not None:
                 raise ParameterError(
                     f"The mask {mask.name!r} drops rows after {grouped.name!r} has made groups "
@@ -267,7 +269,20 @@ def check_claimed_once(masks: Mapping[str, Mask], table_masks: Sequence[AnyTable
             first[column] = mask
 
 
-def _check_keyed(mask: TableMask, first: Mapping[str, Mask | TableMask]) -> None:
+def _check_read(mask: RowMask, first: Mapping[str, Mask | TableMask]) -> None:
+    """Raise if an earlier mask changes what a mask of rows must read raw."""
+    traits = traits_of(mask)
+    for column in mask.reads if traits.reads_raw else ():
+        earlier = first.get(column)
+        if earlier is not None and column not in traits.keyed_by:
+            raise ParameterError(
+                f"The mask {mask.name!r} reads column {column!r}, which the mask {earlier.name!r} "
+                "has changed before.",
+                hint=f"Put {mask.name!r} before it, or leave the column without a mask of its own.",
+            )
+
+
+def _check_keyed(mask: TableMask | RowMask, first: Mapping[str, Mask | TableMask]) -> None:
     """Raise if an earlier mask makes one person of several, or several of one."""
     for column in traits_of(mask).keyed_by:
         earlier = first.get(column)

@@ -29,7 +29,11 @@ from halfmask.masks.geo._affine import AffinePoints
 from halfmask.masks.geo._donut import Donut
 from halfmask.masks.geo._gaussian import GaussianPoints
 from halfmask.masks.geo._grid import GridCentres
+from halfmask.masks.geo._location_swap import LocationSwap
 from halfmask.masks.geo._planar_laplace import PlanarLaplace
+from halfmask.masks.geo._street_nodes import StreetNodes
+from halfmask.masks.geo._trimmed_ends import TrimmedEnds
+from halfmask.masks.geo._voronoi import VoronoiEdges
 from halfmask.masks.text.redaction import TextRedaction
 
 if TYPE_CHECKING:
@@ -67,8 +71,12 @@ TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
     PlanarLaplace.name: PlanarLaplace,
     AffinePoints.name: AffinePoints,
     GridCentres.name: GridCentres,
+    LocationSwap.name: LocationSwap,
+    VoronoiEdges.name: VoronoiEdges,
+    StreetNodes.name: StreetNodes,
     LocalSuppression.name: LocalSuppression,
     KmAnonymity.name: KmAnonymity,
     SimpleSampling.name: SimpleSampling,
     StratifiedSampling.name: StratifiedSampling,
+    TrimmedEnds.name: TrimmedEnds,
 }

@@ -10,7 +10,7 @@ from halfmask._policy_files import near
 from halfmask.book.section import check_unused
 from halfmask.claims.manifest import MASKED, MICRODATA
 from halfmask.data import ReadOptions
-from halfmask.masks import TableMask, check_claimed_once, traits_of
+from halfmask.masks import TableMask, check_claimed_once, map_names, traits_of
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata._hierarchy_section import build_listed
 from halfmask.microdata._synthesis_section import check_synthesis
@@ -95,13 +95,19 @@ def _check_places(policy: PolicySections) -> None:
                 f"[columns.{name}] is made of {twice[0]!r}, which has a section of its own.",
                 hint="Leave that section out: only the place is a column of the release.",
             )
-        maps = () if column.hierarchy is None else column.hierarchy.maps
-        missing = [each for each in maps if each not in policy.maps]
-        if missing:
-            raise PolicyError(
-                f"[columns.{name}] hierarchy names the map {missing[0]!r}, which isn't in [maps].",
-                hint=near(missing[0], list(policy.maps)),
-            )
+        if column.hierarchy is not None:
+            _check_maps(f"[columns.{name}] hierarchy", column.hierarchy.maps, policy)
+    for number, mask in enumerate(policy.table_masks, start=1):
+        _check_maps(f"[[masks]] number {number}", map_names(mask), policy)
+
+
+def _check_maps(where: str, maps: Sequence[str], policy: PolicySections) -> None:
+    missing = [each for each in maps if each not in policy.maps]
+    if missing:
+        raise PolicyError(
+            f"{where} names the map {missing[0]!r}, which isn't in [maps].",
+            hint=near(missing[0], list(policy.maps)),
+        )
 
 
 def _check_synthesis(policy: PolicySections) -> None:

@@ -23,6 +23,7 @@ from halfmask.masks import ClaimingMask, TableMask
 from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._class_fit import redraw
 from halfmask.microdata._masked_rows import MaskedRows, changed, draws_of, released_columns
+from halfmask.microdata._moved_places import assess_moved
 from halfmask.microdata._policy_checks import whose_columns, with_hierarchies
 from halfmask.microdata._reporting import counted_in_words
 from halfmask.microdata._writing import write_parts
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from halfmask._progress import Progress
-    from halfmask.assess.masking import MaskingAssessment
+    from halfmask.assess.masking import MaskingAssessment, PlaceAssessment
     from halfmask.claims import Claim
     from halfmask.claims.claim import Json
     from halfmask.microdata._policy import Policy
@@ -55,9 +56,13 @@ RISK = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaskFacts:
-    """What attacks found; ``None`` for a table of few rows, or if only tokens are released."""
+    """What attacks found; ``None`` for a table of few rows, or if only tokens are released.
+
+    Also of the points that masks moved, each pair of columns.
+    """
 
     assessment: MaskingAssessment | None
+    places: tuple[PlaceAssessment, ...] = ()
 
 
 def make(table: object, policy: Policy, inputs: Inputs) -> Release[MaskFacts]:
@@ -74,15 +79,17 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[MaskFacts]:
     if not rows.columns:
         raise SchemaError("Every column is an identifier, so nothing would be released.")
     progress("measuring risk and utility")
-    assessment = _assess(rows, progress)
+    assessment, places = _assess(rows, progress), ()
+    if rows.n_out >= LEAST_ROWS:
+        places = tuple(assess_moved(rows, share=min(1.0, ASSESSED_ROWS / rows.n_out)))
     if inputs.strict:
-        _check_strict(rows, assessment)
+        _check_strict(rows, assessment, places)
     return Release(
         kind=KIND,
         policy=policy,
         claims=tuple(_claims(rows)),
         rows={"in": rows.n_in, "out": rows.n_out},
-        facts=MaskFacts(assessment=assessment),
+        facts=MaskFacts(assessment=assessment, places=places),
         source=rows,
         original=frame_given(table),
     )
@@ -104,13 +111,21 @@ def details(release: Release[MaskFacts]) -> Mapping[str, Json]:
     rows: MaskedRows = release.source
     measured = release.facts.assessment
     numbers = {} if measured is None else drop_infinite(measured.to_dict())
+    places = [drop_infinite(it.to_dict()) for it in release.facts.places]
     return MaskedDetails(
         rows=RowsRead(n_in=rows.n_in, n_out=rows.n_out),
         columns=tuple(released_columns(rows)),
         masks=tuple(_stated_masks(rows)),
-        risk={name: it for name, it in numbers.items() if name in RISK},
-        utility={name: it for name, it in numbers.items() if name not in RISK},
+        risk={name: it for name, it in numbers.items() if name in RISK}
+        | _of_places(places, ("columns", "risks", "attacks")),
+        utility={name: it for name, it in numbers.items() if name not in RISK}
+        | _of_places(places, ("columns", "utility")),
     ).to_details()
+
+
+def _of_places(places: list[dict[str, Json]], names: Sequence[str]) -> dict[str, Json]:
+    found: list[Json] = [{name: each[name] for name in names} for each in places]
+    return {"places": found} if found else {}
 
 
 def shown(release: Release[MaskFacts]) -> ShownTable:
@@ -126,17 +141,20 @@ def _claims(rows: MaskedRows) -> Iterator[Claim]:
             yield from each.claims(columns, rows.read)
 
 
-def _check_strict(rows: MaskedRows, assessment: MaskingAssessment | None) -> None:
+def _check_strict(
+    rows: MaskedRows, assessment: MaskingAssessment | None, places: Sequence[PlaceAssessment]
+) -> None:
     """Raise if people are found again, or it can't be known."""
     if assessment is None and _matchable_columns(rows):
         raise GuaranteeNotMetError(
             f"The release has {rows.n_out} rows. With fewer than {LEAST_ROWS}, attacks tell "
             "nothing, and strict asks for one that is resisted."
         )
-    if assessment is not None and assessment.warning is not None:
-        raise GuaranteeNotMetError(
-            assessment.warning, hint="Mask more columns, or mask them more coarsely."
-        )
+    for each in (assessment, *places):
+        if each is not None and each.warning is not None:
+            raise GuaranteeNotMetError(
+                each.warning, hint="Mask more columns, or mask them more coarsely."
+            )
 
 
 def _matchable_columns(rows: MaskedRows) -> list[str]:
@@ -192,7 +210,11 @@ def _stated_masks(rows: MaskedRows) -> list[StatedMask]:
         StatedMask(
             name=each.name,
             columns=each.columns if isinstance(each, TableMask) else (),
-            parameters={k: v for k, v in stated_parameters(each).items() if k != "columns"},
+            parameters={
+                name: it
+                for name, it in stated_parameters(each).items()
+                if name != "columns" or not isinstance(each, TableMask)
+            },
         )
         for each in rows.policy.table_masks
     ]
@@ -251,6 +273,7 @@ def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:
             title="Columns", columns=("column", "role", "technique"), rows=columns, caption=kept
         ),
         *_measured_blocks(rows, release.facts.assessment),
+        *(block for each in release.facts.places for block in each.blocks()),
     ]
 
 

@@ -18,7 +18,7 @@ from halfmask._errors import (
 from halfmask.anonymize import Population, Protection, Ranges, Recoding
 from halfmask.data import Hierarchy, ReadOptions, Schema, Source, open_table
 from halfmask.guarantees import class_of_row
-from halfmask.masks import MaskedTable, pseudonym_key
+from halfmask.masks import MaskedTable, map_names, pseudonym_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -221,11 +221,24 @@ def behind_masks(
     return MaskedTable.of(
         source,
         policy.masks,
-        table_masks,
+        with_maps(table_masks, policy),
         key=key,
         vault_key=None if inputs.vault is None else pseudonym_key(inputs.vault),
         engine=engine,
         ordinal=policy.ordinal_columns,
+    )
+
+
+def with_maps(table_masks: Sequence[AnyTableMask], policy: Policy) -> tuple[AnyTableMask, ...]:
+    """Return masks that have the maps which they name, opened."""
+    if not any(map(map_names, table_masks)):
+        return tuple(table_masks)
+    maps = policy.opened_maps()
+    return tuple(
+        replace(mask, maps={name: maps[name] for name in map_names(mask)})  # type: ignore[type-var] # a geomask
+        if map_names(mask)
+        else mask
+        for mask in table_masks
     )
 
 

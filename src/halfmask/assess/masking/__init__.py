@@ -6,18 +6,22 @@ rank), interval disclosure and uniqueness; utility by IL1s, means, variances, co
 propensity-score MSE and the overlap of confidence intervals of a regression.
 
 :func:`compare_techniques` masks one table by several techniques and compares them.
+:func:`assess_places` measures points that were moved, as a :class:`PlaceAssessment`.
 """
 
 from __future__ import annotations
 
 from halfmask.assess.masking._assessment import MaskingAssessment, arms
 from halfmask.assess.masking._compare import compare_masked
+from halfmask.assess.masking._place_assessment import PlaceAssessment, assess_places
 from halfmask.assess.masking._techniques import TechniqueComparison, compare_techniques
 
 __all__ = [
     "MaskingAssessment",
+    "PlaceAssessment",
     "TechniqueComparison",
     "arms",
+    "assess_places",
     "compare_masked",
     "compare_techniques",
 ]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     )
 
 
-_ARMS = ("share right", "95 % interval", "control", "guess", "unmasked", "verdict")
+ARMS = ("share right", "95 % interval", "control", "guess", "unmasked", "verdict")
 _NONE = "—"
 _MODELS = {"logistic": "logistic regression", "cart": "classification tree"}
 
@@ -75,14 +75,14 @@ def linkage_block(findings: Sequence[Finding], people: int, rows: int) -> TableB
     """Return a table of record linkage, a row for each method and knowledge of the attacker."""
     return TableBlock(
         title="Record linkage",
-        columns=("method", "the attacker knows", *_ARMS),
+        columns=("method", "the attacker knows", *ARMS),
         rows=[
             [
                 finding.outcome.attack.rsplit("-", 1)[-1],
                 finding.outcome.measure.rsplit(" by ", 1)[-1].replace(
                     "quasi-identifiers", "key columns"
                 ),
-                *_three_arms(finding),
+                *three_arms(finding),
             ]
             for finding in findings
         ],
@@ -96,9 +96,9 @@ def intervals_block(findings: Sequence[Finding]) -> TableBlock:
     """Return a table of interval disclosure, a row for each column and kind of interval."""
     return TableBlock(
         title="Interval disclosure",
-        columns=("column and interval", *_ARMS),
+        columns=("column and interval", *ARMS),
         rows=[
-            [finding.outcome.measure.removeprefix("share within "), *_three_arms(finding)]
+            [finding.outcome.measure.removeprefix("share within "), *three_arms(finding)]
             for finding in findings
         ],
         caption="Share of original numbers within an interval around the masked number. The "
@@ -188,7 +188,8 @@ def utility_block(
     )
 
 
-def _three_arms(finding: Finding) -> list[str]:
+def three_arms(finding: Finding) -> list[str]:
+    """Return the cells of a finding below `ARMS`."""
     risk, raw = arms(finding), finding.positive_control
     return [
         f"{risk.value:.1%}",

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._validation import list_of
 from halfmask.geo import Points, Unit
 from halfmask.geo.points import arc_of
+from halfmask.masks._numbers import is_number
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks.geo._geomask import check_rising, move_rows, point_columns, written_as
 from halfmask.masks.pseudonym import Pseudonym
@@ -91,7 +93,8 @@ class AffinePoints(Pseudonym):
     def _check_together(self) -> None:
         point_columns(self)
         check_rising(self.scale, owner="AffinePoints", most=10, scale=self.scale)
-        if len(tuple(self.centre)) != 2 or not self.scale[0]:
+        list_of("two numbers", is_number, owner="AffinePoints", centre=self.centre)
+        if len(self.centre) != 2 or not self.scale[0]:
             raise ParameterError(
                 f"The mask {self.name!r} has two coordinates as its 'centre', and factors above 0."
             )

@@ -148,6 +148,12 @@ class Geomask(Pseudonym):
         return () if self.person is None else (self.person,)
 
     @property
+    def map_names(self) -> tuple[str, ...]:
+        """The maps that it needs, as a policy calls them."""
+        given = (getattr(self, it, None) for it in ("within", "addresses", "density", "nodes"))
+        return tuple(dict.fromkeys(it for it in given if it is not None))
+
+    @property
     def traits(self) -> MaskTraits:
         """The person: rows of one must stay rows of one."""
         return MaskTraits(keyed_by=self.reads, unstated=("maps",))

@@ -26,7 +26,7 @@ class LocationSwap(Geomask):
 
     Parameters
     ----------
-    columns, unit, person, same_within, within, maps, domain, scope
+    columns, unit, crs, person, same_within, within, maps, domain, scope
         See `Geomask`.
     radius
         The least and the greatest distance of the other place, in metres.
@@ -90,7 +90,7 @@ class LocationSwap(Geomask):
                     f"{self.radius[1]:g} metres away.",
                     hint="Give a larger radius, or a map of addresses.",
                 )
-            made = others.points.take(chosen).in_system(points.unit, points.crs)
+            made = others.points.take(chosen)
             if persons is not None:
                 own = np.array(
                     [persons[i] == persons[j] for i, j in zip(which, chosen, strict=True)]
@@ -98,7 +98,4 @@ class LocationSwap(Geomask):
                 made = replace(made, x=np.where(own, np.nan, made.x))
             return rounded(made, self.decimals)
 
-        return self._tried(places, draw)
-
-    def _asked(self) -> str:
-        return "is of another person and in the same area"
+        return self._tried(places, draw, asked="a place of another person")

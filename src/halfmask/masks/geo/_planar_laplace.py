@@ -112,7 +112,8 @@ class PlanarLaplace(Geomask):
                 },
                 about={
                     "columns": list(columns),
-                    "unit": "place" if self.person is None else "person",
+                    "unit": "place" if self.person is None else "place of a person",
+                    "person": self.person,
                 },
                 basis="accounted",
                 evidence={

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from halfmask._errors import DataError
 from halfmask.geo import PointMap
 from halfmask.geo.nearest import Neighbours
 from halfmask.masks.geo._geomask import Geomask, rounded
@@ -22,7 +23,7 @@ class StreetNodes(Geomask):
 
     Parameters
     ----------
-    columns, unit, person, same_within, within, maps, domain, scope
+    columns, unit, crs, person, same_within, within, maps, domain, scope
         See `Geomask`.
     nodes
         A map of points, or of lines whose points are taken.
@@ -67,6 +68,8 @@ class StreetNodes(Geomask):
 
     def _masked(self, places: Places) -> Points:
         nodes = self._map(self.nodes, PointMap, places.points).points
+        if len(nodes) < self.nearest:
+            raise DataError(f"The map {self.nodes!r} has {len(nodes)} nodes for {self.nearest}.")
         near = Neighbours(PointMap(points=nodes, people=np.ones(len(nodes))))
         far = near.radius_to(places.points, self.nearest)
 
@@ -74,7 +77,6 @@ class StreetNodes(Geomask):
             points = places.points.take(which)
             (share,) = places.fractions(1, which=which, attempt=attempt)
             _, chosen = near.between(points, -1.0, far[which], share)
-            made = nodes.take(chosen).in_system(points.unit, points.crs)
-            return rounded(made, self.decimals)
+            return rounded(nodes.take(chosen), self.decimals)
 
         return self._tried(places, draw)

@@ -15,7 +15,7 @@ from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._mask import MaskTraits
 from halfmask.masks._sampling import KeptRows
 from halfmask.masks._strata import check_apart
-from halfmask.masks.geo._geomask import check_pair, read_points
+from halfmask.masks.geo._geomask import point_columns
 from halfmask.masks.geo._squares import middles
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class TrimmedEnds(CheckedMask):
 
     def _check_together(self) -> None:
         check_apart(self.columns, (*self._whose, self.time), mask=self.name, named="trip")
-        check_pair(self.columns, mask=self.name)
+        point_columns(self)
 
     @property
     def _whose(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class TrimmedEnds(CheckedMask):
         """Return the plan, which holds whether each row is kept; see `RowMask`."""
         assert table is not None  # noqa: S101 # it reads columns
         kept = np.ones(n_rows, dtype=np.bool_)
-        points = read_points(table, self.columns, self.unit)
+        points = point_columns(self).read(table)
         rows = np.flatnonzero(points.present)
         points, owners, ends = points.take(rows), *self._ends(table[rows])
         centres = middles(points.take(ends), self.metres)

@@ -27,7 +27,7 @@ class VoronoiEdges(Geomask):
 
     Parameters
     ----------
-    columns, unit, person, same_within, maps, domain, scope
+    columns, unit, crs, person, same_within, maps, domain, scope
         See `Geomask`; `within` can't be given.
     addresses
         A map of points whose cells are taken; by default those of the table's own places.
@@ -72,7 +72,6 @@ class VoronoiEdges(Geomask):
         sites = places.points
         if self.addresses is not None:
             sites = self._map(self.addresses, PointMap, sites).points
-            sites = sites.in_system(places.points.unit, places.points.crs)
         different = pl.DataFrame({"x": sites.x + 0.0, "y": sites.y + 0.0}).unique()
         if different.height < 2 and len(places):
             raise DataError("The mask 'voronoi' needs two different places.")

@@ -15,7 +15,7 @@ from halfmask.data import open_table
 from halfmask.guarantees import Classes, class_of_row
 from halfmask.masks import MaskedTable, pseudonym_key
 from halfmask.microdata._classed_rows import read_batches
-from halfmask.microdata.opening import population_of, protection_of, schema_on
+from halfmask.microdata.opening import population_of, protection_of, schema_on, with_maps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ class ExploredTable:
         masked = MaskedTable.of(
             opened,
             policy.masks,
-            policy.table_masks,
+            with_maps(policy.table_masks, policy),
             key=key,
             vault_key=vault_key,
             ordinal=policy.ordinal_columns,

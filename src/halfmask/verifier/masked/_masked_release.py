@@ -20,6 +20,7 @@ from halfmask.verifier.masked._cell_checks import (
     check_unit,
 )
 from halfmask.verifier.masked._combination_checks import check_groups, check_sets, check_suppression
+from halfmask.verifier.masked._place_checks import check_centres, check_geo_indistinguishability
 from halfmask.verifier.tables.part import READ_ERRORS, UnreadableError, is_judgeable, open_part
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 #: A check takes a claim and the released table; the claim's columns are there.
 MaskCheck: TypeAlias = "Callable[[Claim, pl.LazyFrame], ClaimCount]"
 
-#: All checks by model. Each counts from the files, so the basis of the claims is ``"counted"``.
+#: All checks by model. Each counts from the files, so the basis of the claims is ``"counted"``;
+#: of `ACCOUNTED`, most of it is arithmetic.
 MASK_CHECKS: Final[dict[str, MaskCheck]] = {
     "released-columns": check_columns,
     "k-anonymity-with-suppression": check_suppression,
@@ -44,7 +46,10 @@ MASK_CHECKS: Final[dict[str, MaskCheck]] = {
     "truncated-dates": check_unit,
     "one-value": check_one_value,
     "token-format": check_tokens,
+    "grid-centres": check_centres,
+    "geo-indistinguishability": check_geo_indistinguishability,
 }
+ACCOUNTED: Final = frozenset({"geo-indistinguishability"})
 
 #: The model that a technique claims, by the technique's name, and the claim's parameters with the
 #: technique's parameter that each must agree with. A technique whose parameters are all left out,
@@ -59,6 +64,11 @@ DUE: Final[dict[str, tuple[str, dict[str, str]]]] = {
     "token": ("token-format", {"digits": "digits"}),
     "local-suppression": ("k-anonymity-with-suppression", {"k": "k", "subsets": "subsets"}),
     "km-anonymity": ("km-anonymity", {"k": "k", "m": "m", "separator": "separator"}),
+    "grid": ("grid-centres", {"width": "width", "unit": "unit"}),
+    "planar-laplace": (
+        "geo-indistinguishability",
+        {"epsilon": "epsilon", "metres": "metres", "places": "places"},
+    ),
 }
 
 
@@ -202,6 +212,9 @@ def _said(check: ReleaseCheck) -> ReleaseCheck:
 
 
 KIND: Final = VerifiedKind(
-    checks={model: ("counted", _said(in_table(check))) for model, check in MASK_CHECKS.items()},
+    checks={
+        model: ("accounted" if model in ACCOUNTED else "counted", _said(in_table(check)))
+        for model, check in MASK_CHECKS.items()
+    },
     problems=_problems,
 )

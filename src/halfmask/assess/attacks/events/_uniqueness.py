@@ -71,7 +71,7 @@ class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=Even
         chosen = rng.permutation(np.flatnonzero(owned.crowd))[: self.n_traces]
         curves: dict[float, list[Bools]] = {}
         for step in (0.0, *self.resolutions) if timed else (0.0,):
-            kept = Points.of(trace, n, item, np.floor(time / step) if step else time)
+            kept = TracePoints.of(trace, n, item, np.floor(time / step) if step else time)
             curves[step] = [kept.unique(chosen, each, rng) for each in self.points]
         outcomes = []
         for place, each in enumerate(self.points):
@@ -93,7 +93,7 @@ class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=Even
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Points:
+class TracePoints:
     """Which traces have which points."""
 
     point: Ints
@@ -104,7 +104,7 @@ class Points:
     n_points: int
 
     @classmethod
-    def of(cls, trace: Ints, n: int, item: Ints, time: Floats) -> Points:
+    def of(cls, trace: Ints, n: int, item: Ints, time: Floats) -> TracePoints:
         """Give numbers to points: alike where items and times are."""
         when = np.unique(time, return_inverse=True)[1].ravel()
         merged = item * (int(when.max(initial=0)) + 1) + when

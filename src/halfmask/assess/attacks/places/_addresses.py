@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from halfmask.assess.attacks._attack import Found, given, required
 from halfmask.assess.attacks._places_target import PlacesTarget
@@ -53,7 +54,7 @@ class AddressSnapping(
         rng = np.random.default_rng(random_state)
         people = required(target.addresses, "the addresses of the region").points
         there = people.take(people.present).in_system(target.points.unit, target.points.crs)
-        addresses = np.unique(there.in_space(), axis=0)
+        addresses = pl.DataFrame(there.in_space()).unique(maintain_order=True).to_numpy()
         true, seen, rows = target.pairs()
         some = rng.permutation(one_row_each(target, rows))[: self.n_people]
         homes = true.take(some).in_space()

@@ -13,7 +13,7 @@ from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, given, required
 from halfmask.assess.attacks._places_target import PlacesTarget
 from halfmask.assess.attacks.events._traces import merged_codes, seconds
-from halfmask.assess.attacks.events._uniqueness import Points as TracePoints
+from halfmask.assess.attacks.events._uniqueness import TracePoints
 from halfmask.assess.attacks.places._guesses import PlaceGuesses
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ import polars as pl
 
 from halfmask._errors import DataError, HierarchyError, ParameterError
 from halfmask._validation import integer_at_least, list_of
+from halfmask.data import Hierarchy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,6 +28,13 @@ def each_label(
     labels = at.join(places.with_columns(label=made), on=names, how="left", maintain_order="left")
     numbers = np.where(there, np.cumsum(there) - 1, -1)
     return labels["label"].gather(pl.Series(numbers).replace(-1, None))
+
+
+def rooted(levels: Iterable[pl.Series | Sequence[str]], column: str) -> Hierarchy:
+    """Return the hierarchy of levels, the finest first, with the root above."""
+    named = {str(number): pl.Series(it, dtype=pl.String) for number, it in enumerate(levels)}
+    frame = pl.DataFrame(named).sort(list(named)[::-1])
+    return Hierarchy.from_levels(frame, column=column, root=True)
 
 
 def check_known(known: Sequence[bool], column: str, what: str) -> None:

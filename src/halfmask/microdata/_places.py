@@ -125,6 +125,12 @@ class PlaceColumn:
     name: str
     rule: PlaceRule
     points: PointColumns | None
+    kept: frozenset[str] = frozenset()
+
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        """The columns that it is made of, without those that masks of rows read."""
+        return tuple(name for name in self.reads if name == self.name or name not in self.kept)
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from halfmask._facts import Facts
 from halfmask.assess.attacks import PlacesTarget, attack, explain_verdicts
@@ -11,6 +13,7 @@ from halfmask.assess.masking._assessment import ARMS, three_arms
 from halfmask.assess.risk import PlaceRisk, percent, place_risk
 from halfmask.assess.utility import place_utility
 from halfmask.geo import PointMap
+from halfmask.plots.geo_map import GeoMap
 from halfmask.release import TableBlock
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess.attacks import Finding
     from halfmask.assess.utility import PlaceUtility
-    from halfmask.geo import AreaMap, PointColumns
+    from halfmask.geo import AreaMap, PointColumns, Points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +40,8 @@ class PlaceAssessment(Facts):
         The people near masked points, by each map of people.
     findings
         Attacks on the masked points: by addresses, and by a few known places.
+    before, after
+        The points, for `to_svg` alone.
     """
 
     facts = ("columns", "utility", "risks", "attacks=findings")
@@ -45,6 +50,8 @@ class PlaceAssessment(Facts):
     utility: PlaceUtility
     risks: tuple[PlaceRisk, ...]
     findings: tuple[Finding, ...]
+    before: Points = field(repr=False, compare=False)
+    after: Points = field(repr=False, compare=False)
 
     @property
     def warning(self) -> str | None:
@@ -52,6 +59,24 @@ class PlaceAssessment(Facts):
         broken = [it for it in self.findings if it.verdict == "broken"]
         worst = max(broken, key=lambda it: it.outcome.excess.value, default=None)
         return None if worst is None else f"Places can be found: {worst.sentence}"
+
+    def to_svg(self) -> str:
+        """Draw original and masked points on one map, as SVG.
+
+        It shows original places: keep it private.
+        """
+        drawn = [
+            np.column_stack((it.x, it.y)) if it.on_earth else it.in_space()
+            for it in (self.before, self.after)
+        ]
+        return GeoMap(
+            name="places",
+            title="Places before and after",
+            description=self.utility.sentence,
+            before=drawn[0],
+            after=drawn[1],
+            metres=None if self.before.on_earth else 1.0,
+        ).drawing()
 
     def blocks(self) -> tuple[TableBlock, ...]:
         """Return tables for the page of a release: numbers, no place."""
@@ -127,6 +152,8 @@ def assess_places(
     people = [it for it in areas if it.shapes is not None and it.people is not None]
     return PlaceAssessment(
         columns=points.columns,
+        before=true,
+        after=seen,
         utility=place_utility(true, seen, areas=next(located, None)),
         risks=tuple(
             place_risk(true, seen, people=it, k=k)

@@ -76,7 +76,7 @@ class GeoMap:
 
     def svg(self) -> str:
         """Return the map as an SVG element of a page, in the page's colours."""
-        name, (height, parts) = safe(self.name), self._drawn()
+        name, (height, parts) = self._id, self._drawn()
         return (
             f'<svg class="chart" viewBox="0 0 {_WIDE} {height:.0f}" role="img" '
             f'aria-labelledby="{name}-title {name}-desc">'
@@ -95,12 +95,16 @@ class GeoMap:
         ]
         whole = height + 84 + 2 * svg.INSET + svg.MARGIN
         return svg.drawing(
-            safe(self.name),
+            self._id,
             self.title,
             [*head, inside, *parts, "</g>"],
             height=whole,
             described=self.description,
         )
+
+    @property
+    def _id(self) -> str:
+        return safe("-".join(self.name.split()))
 
     def _drawn(self) -> tuple[float, list[str]]:
         """Return the height of the map with its legend, and its shapes."""

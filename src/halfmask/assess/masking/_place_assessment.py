@@ -14,13 +14,14 @@ from halfmask.assess.risk import PlaceRisk, percent, place_risk
 from halfmask.assess.utility import place_utility
 from halfmask.geo import PointMap
 from halfmask.plots.geo_map import GeoMap
-from halfmask.release import TableBlock
+from halfmask.release import PicturesBlock, TableBlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import polars as pl
 
+    from halfmask.assess._arrays import Floats
     from halfmask.assess.attacks import Finding
     from halfmask.assess.utility import PlaceUtility
     from halfmask.geo import AreaMap, PointColumns, Points
@@ -65,21 +66,20 @@ class PlaceAssessment(Facts):
 
         It shows original places: keep it private.
         """
-        drawn = [
-            np.column_stack((it.x, it.y)) if it.on_earth else it.in_space()
-            for it in (self.before, self.after)
-        ]
-        return GeoMap(
-            name="places",
-            title="Places before and after",
-            description=self.utility.sentence,
-            before=drawn[0],
-            after=drawn[1],
-            metres=None if self.before.on_earth else 1.0,
-        ).drawing()
+        return self._map("Places before and after", before=_drawn(self.before)).drawing()
 
-    def blocks(self) -> tuple[TableBlock, ...]:
-        """Return tables for the page of a release: numbers, no place."""
+    def _map(self, title: str, **before: Floats) -> GeoMap:
+        return GeoMap(
+            name=f"places-{'-'.join(self.columns)}",
+            title=title,
+            description=self.utility.sentence,
+            after=_drawn(self.after),
+            metres=None if self.after.on_earth else 1.0,
+            **before,
+        )
+
+    def blocks(self) -> tuple[TableBlock | PicturesBlock, ...]:
+        """Return tables and a map for the page of a release: numbers, and no original place."""
         named = " and ".join(map(repr, self.columns))
         measured = TableBlock(
             title=f"Places in {named}",
@@ -107,7 +107,10 @@ class PlaceAssessment(Facts):
             ],
             caption=" ".join(explain_verdicts(self.findings)),
         )
-        return tuple(block for block in (measured, near, attacks) if block.rows)
+        caption = f"{self.utility.points:,} of the released points."
+        released = self._map(f"Masked places in {named}")
+        drawn = PicturesBlock(f"Map of {named}", "", [("", released, caption)], series=("", ""))
+        return (*(block for block in (measured, near, attacks) if block.rows), drawn)
 
 
 def assess_places(
@@ -161,6 +164,10 @@ def assess_places(
         ),
         findings=attack(target, unprotected=target.unprotected()).findings,
     )
+
+
+def _drawn(points: Points) -> Floats:
+    return np.column_stack((points.x, points.y)) if points.on_earth else points.in_space()
 
 
 def _rows(found: PlaceUtility) -> Iterator[list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -42,7 +43,7 @@ def test_each_level_holds_the_point_and_the_level_below(lon, lat, widths):
     at_pole = abs(lat) == 90
     assert at_pole or west - 1e-7 <= (lon, -180)[lon == 180] <= east + 1e-7
     assert south - 1e-7 <= lat <= north + 1e-7
-    for inner, outer in zip(path[:-2], path[1:-1], strict=True):
+    for inner, outer in itertools.pairwise(path[:-1]):
         inside, around = edges(rule, inner), edges(rule, outer)
         assert np.all(np.subtract(inside, around)[:2] >= -1e-9)
         assert np.all(np.subtract(around, inside)[2:] >= -1e-9)

@@ -47,7 +47,7 @@ def test_borders_hold_the_point_within_the_longitudes_that_there_are(lon, lat, r
     label = rule.locate(points((lon, lat)))[0]
     borders = shape(rule.outline(label))
 
-    west, south, east, north = borders.bounds
+    west, _, east, _ = borders.bounds
     assert borders.is_valid
     assert west >= -180
     assert east <= 180

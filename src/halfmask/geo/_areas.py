@@ -12,7 +12,7 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_enough, check_known, rising, rooted
+from halfmask.geo._labels import check_enough, check_known, check_people, rising, rooted
 from halfmask.geo._merging import Merging
 from halfmask.geo.maps import AreaMap, PointMap
 from halfmask.geo.place_rule import PlaceRule
@@ -67,8 +67,11 @@ class Areas(PlaceRule):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "least", rising(self.least, owner="Areas"))
-        if self.least and self._people is None:
-            raise ParameterError("Areas needs a map of 'people' for its 'least' people.")
+        if not isinstance(self.areas, AreaMap):
+            raise ParameterError("The 'areas' parameter of Areas must be a map of named areas.")
+        if self.least or self.people is not None:
+            people = self.areas if self.people is None else self.people
+            check_people(people, AreaMap, PointMap, owner="Areas")
         if self.least and self._people is not None:
             check_enough(float(np.nansum(self._people)), self.least[-1], owner="Areas")
 
@@ -147,7 +150,7 @@ class Areas(PlaceRule):
     @cached_property
     def _members(self) -> dict[str, Ints]:
         """The areas of each label."""
-        found = {}
+        found: dict[str, Ints] = {}
         for level in self._levels:
             order = np.argsort(level.of, kind="stable")
             order = order[level.of[order] >= 0]
@@ -161,11 +164,12 @@ class Areas(PlaceRule):
         if isinstance(self.people, PointMap):
             area = self.areas.locate(self.people.points)
             inside = area >= 0
-            return np.bincount(area[inside], self.people.people[inside], len(self.areas.names))
+            many = np.bincount(area[inside], self.people.people[inside], len(self.areas.names))
+            return many.astype(float)
         if self.people is None or self.people.people is None:
             return self.areas.people
-        many = dict(zip(self.people.names, self.people.people.tolist(), strict=True))
-        return np.array([many.get(name, np.nan) for name in self.areas.names])
+        of = dict(zip(self.people.names, self.people.people.tolist(), strict=True))
+        return np.array([of.get(name, np.nan) for name in self.areas.names])
 
     @cached_property
     def _levels(self) -> list[_Level]:
@@ -176,7 +180,7 @@ class Areas(PlaceRule):
         each = np.arange(len(names))
         part = region = np.zeros_like(each)
         above = pl.Series([parents[-1].name if parents else ""]).new_from_index(0, len(names))
-        coarse = []
+        coarse: list[tuple[Ints, Ints, pl.Series, pl.Series]] = []
         for parent in parents[::-1]:
             part = _numbered(part, parent)
             region = self._grown(part, region, self.least[-1:])
@@ -199,7 +203,7 @@ class Areas(PlaceRule):
     @cached_property
     def _order(self) -> Ints:
         """The areas in the order of their names, which decides between equals."""
-        order = self.areas.names.arg_sort().to_numpy().astype(np.int64)
+        order: Ints = self.areas.names.arg_sort().to_numpy().astype(np.int64)
         if not self.least or self._people is None:
             return order
         return order[~np.isnan(self._people[order])]

@@ -164,7 +164,7 @@ class Cells(PlaceRule):
         again = self.labels(row, column, level)
         return row, column, [one == other for one, other in zip(labels, again, strict=True)]
 
-    def _edges(self, row: Ints, column: Ints, level: int) -> tuple[Floats, ...]:
+    def _edges(self, row: Ints, column: Ints, level: int) -> tuple[NDArray[Any], ...]:
         """Return the western, southern, eastern and northern edges of cells of a level."""
         x, y = (number // self._steps[level] for number in (column, row))
         wide, high = self._sides(row, level)

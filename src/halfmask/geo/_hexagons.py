@@ -14,6 +14,7 @@ from halfmask._foreign import need
 from halfmask._validation import list_of
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._labels import check_known, each_label, rooted
+from halfmask.geo.maps import AreaMap
 from halfmask.geo.place_rule import PlaceRule
 
 if TYPE_CHECKING:
@@ -86,16 +87,16 @@ class Hexagons(PlaceRule):
 
     def outline(self, label: str) -> dict[str, Any] | None:
         """Return the borders of a hexagon; see `PlaceRule`."""
+        if not any(_parent(label, it) == label for it in self.resolutions):
+            return None
         need("shapely")
         import shapely  # noqa: PLC0415 # of an extra
 
-        from halfmask.geo._shapes import geometry_of, whole_areas  # noqa: PLC0415 # of an extra
+        from halfmask.geo._shapes import whole_areas  # noqa: PLC0415 # of an extra
 
-        if not any(_parent(label, it) == label for it in self.resolutions):
-            return None
         ring = [(lon, lat) for lat, lon in _h3().cell_to_boundary(label)]
-        (shape,) = whole_areas(np.array([shapely.Polygon(ring)]), on_earth=True)
-        return geometry_of(shape, "degrees", None)
+        shapes = whole_areas(np.array([shapely.Polygon(ring)]), on_earth=True)
+        return AreaMap(names=pl.Series([label]), shapes=shapes).outline(0)
 
     def _cells(self, lon: NDArray[np.float64], lat: NDArray[np.float64]) -> list[str]:
         cell_of, finest = _h3().latlng_to_cell, self.resolutions[0]

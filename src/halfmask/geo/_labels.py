@@ -10,6 +10,7 @@ import polars as pl
 from halfmask._errors import DataError, HierarchyError, ParameterError
 from halfmask._validation import integer_at_least, list_of
 from halfmask.data import Hierarchy
+from halfmask.geo.maps import PointMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -55,6 +56,16 @@ def rising(least: object, *, owner: str) -> tuple[int, ...]:
     if list(found) != sorted(set(found)):
         raise ParameterError(f"The 'least' of {owner} must rise from level to level.")
     return found
+
+
+def check_people(people: object, *kinds: type, owner: str) -> None:
+    """Raise unless a map is of one of these kinds and says how many people there are."""
+    if not isinstance(people, kinds) or getattr(people, "people", None) is None:
+        wanted = "named areas" if PointMap not in kinds else "points"
+        raise ParameterError(
+            f"The 'people' parameter of {owner} must be a map of {wanted} with numbers of people. "
+            f"Got {type(people).__name__}."
+        )
 
 
 def check_enough(people: float, least: int, *, owner: str) -> None:

@@ -12,14 +12,14 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._validation import number_between
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._cells import WIDEST, Cells
-from halfmask.geo._labels import check_enough, check_known, each_label, rising, rooted
+from halfmask.geo._labels import check_enough, check_known, check_people, each_label, rising, rooted
+from halfmask.geo.maps import PointMap
 from halfmask.geo.place_rule import PlaceRule
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.geo.maps import PointMap
     from halfmask.geo.points import Points, Unit
 
     Ints = NDArray[np.int64]
@@ -69,6 +69,7 @@ class Quadtree(PlaceRule):
         object.__setattr__(self, "least", rising(self.least, owner="Quadtree"))
         if not self.least:
             raise ParameterError("The 'least' parameter of Quadtree must be a list, not empty.")
+        check_people(self.people, PointMap, owner="Quadtree")
         check_enough(float(self.people.people.sum()), self.least[-1], owner="Quadtree")
 
     def locate(self, points: Points) -> pl.Series:
@@ -131,8 +132,8 @@ class Quadtree(PlaceRule):
         """Row, column and people of the cells of each level, by their labels."""
         return tuple(
             {
-                label: cell
-                for label, *cell in zip(
+                label: (row, column, people)
+                for label, row, column, people in zip(
                     self._labels(*cells[:3]),
                     *(it.tolist() for it in (cells.row, cells.column, cells.people)),
                     strict=True,
@@ -164,14 +165,14 @@ class Quadtree(PlaceRule):
         homes, people = self._homes
         row, column = self._cells.numbers(homes)
         _, first, cell = np.unique(_key(row, column), return_index=True, return_inverse=True)
-        row, column, people = row[first], column[first], np.bincount(cell, people)
+        row, column, many = row[first], column[first], _summed(cell, people)
         doublings = range(len(self._cells.widths))
         # The number of the cell of each width that each smallest cell lies in.
         cells = [
             np.unique(_key(row >> it, column >> it), return_inverse=True)[1] for it in doublings
         ]
         return tuple(
-            _whole(row, column, people, _doubled(cells, people, least)) for least in self.least
+            _whole(row, column, many, _doubled(cells, many, least)) for least in self.least
         )
 
     @property
@@ -186,7 +187,7 @@ def _doubled(cells: list[Ints], people: Floats, least: int) -> Ints:
     divided = np.ones(len(people), dtype=bool)
     for each in range(len(cells) - 1, 0, -1):
         fewest = np.full(cells[each].max() + 1, np.inf)
-        np.minimum.at(fewest, cells[each], np.bincount(cells[each - 1], people)[cells[each - 1]])
+        np.minimum.at(fewest, cells[each], _summed(cells[each - 1], people)[cells[each - 1]])
         divided &= fewest[cells[each]] >= least
         doubled[divided] = each - 1
     return doubled
@@ -196,7 +197,11 @@ def _whole(row: Ints, column: Ints, people: Floats, doubled: Ints) -> _Cell:
     """Return each cell that isn't divided once, with its people."""
     corners = np.stack((row >> doubled << doubled, column >> doubled << doubled, doubled))
     cells, cell = np.unique(corners, axis=1, return_inverse=True)
-    return _Cell(*cells, np.bincount(cell, people))
+    return _Cell(cells[0], cells[1], cells[2], _summed(cell, people))
+
+
+def _summed(cell: Ints, people: Floats) -> Floats:
+    return np.bincount(cell, people).astype(float)
 
 
 def _key(row: Ints, column: Ints) -> Ints:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_known, rising, rooted
+from halfmask.geo._labels import check_known, check_people, rising, rooted
+from halfmask.geo.maps import AreaMap
 from halfmask.geo.place_rule import PlaceRule
-
-if TYPE_CHECKING:
-    from halfmask.geo.maps import AreaMap
 
 #: Those under 20,000 people in the census of 2000: guidance on 45 CFR 164.514(b)(2)(i)(B).
 CENSUS_2000: Final = frozenset(
@@ -56,8 +54,8 @@ class Zip3(PlaceRule):
                 "Zip3 takes one number of people as 'least' with a map of people, and none "
                 f"without. Got {len(self.least)}."
             )
-        if self.people is not None and self.people.people is None:
-            raise ParameterError("The map of people that Zip3 got has no numbers of people.")
+        if self.people is not None:
+            check_people(self.people, AreaMap, owner="Zip3")
 
     def of_codes(self, codes: pl.Series, *, column: str) -> pl.Series:
         """Return ZIP codes with five digits; those that were read as numbers get zeros again."""
@@ -74,7 +72,7 @@ class Zip3(PlaceRule):
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
         """Build the hierarchy of ZIP codes; see `PlaceRule`."""
         codes = _digits(values)
-        check_known(codes.str.contains(_CODE), column, "ZIP codes")
+        check_known(codes.str.contains(_CODE).to_list(), column, "ZIP codes")
         prefixes = codes.str.slice(0, _PREFIX)
         groups = [_REST if self._is_small(prefix) else prefix for prefix in prefixes]
         return rooted((leaf_text(values), groups), column)

@@ -147,7 +147,7 @@ class Policy(PolicySections):
         return Policy.from_toml(tomlkit.dumps(table), folder=folder)
 
     def moved(self, folder: str | Path) -> Policy:
-        """Return the policy for another folder; it finds the same files of hierarchies and maps.
+        """Return the policy for another folder, where it finds the same files.
 
         Parameters
         ----------
@@ -170,7 +170,9 @@ class Policy(PolicySections):
         for name, it in self.columns.items():
             if it.place:
                 points = None if it.points is None else PointColumns(it.points, it.unit, it.crs)
-                places[name] = PlaceColumn(name, self.place_rule(name), points)
+                places[name] = PlaceColumn(
+                    name, self.place_rule(name), points, kept=frozenset(self.columns)
+                )
         return ReadOptions(**dict(self.input), normalize=self.normalize, derived=places)
 
     def opened_maps(self, folder: str | Path | None = None) -> Maps:

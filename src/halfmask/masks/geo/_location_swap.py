@@ -14,7 +14,7 @@ from halfmask.masks.geo._geomask import Geomask, check_rising, rounded
 
 if TYPE_CHECKING:
     from halfmask.geo import Points
-    from halfmask.masks.geo._geomask import Ints, Places
+    from halfmask.masks.geo._geomask import DrawnPlaces, Ints
 
 #: An address so near, in metres, is the place itself in other digits.
 _SAME: Final = 0.02
@@ -47,7 +47,7 @@ class LocationSwap(Geomask):
     places of a person have equal masked places. They also have it in other releases of the scope
     with the same `addresses`. Without `addresses`, they depend on the other rows.
 
-    **Edge cases.** Places without another one between the radii are an error. An address file can
+    **Edge cases.** DrawnPlaces without another one between the radii are an error. An address file can
     have a home some metres off: take a least radius that is larger. What is written is a place
     where others live, who may be taken for the person.
 
@@ -70,7 +70,7 @@ class LocationSwap(Geomask):
         check_rising(self.radius, owner="LocationSwap", radius=self.radius)
         object.__setattr__(self, "radius", tuple(self.radius))
 
-    def _masked(self, places: Places) -> Points:
+    def _masked(self, places: DrawnPlaces) -> Points:
         persons: list[str] | None = None
         others = PointMap(points=places.points, people=np.ones(len(places)))
         if self.addresses is not None:

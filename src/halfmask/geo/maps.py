@@ -111,7 +111,7 @@ class MapFile:
 
         table, shapes, crs = _shapes.read_shapes(path)
         where: dict[str, Any] = {"unit": self.unit, "crs": self.crs or crs}
-        at = _shapes.points_of(shapes)
+        at = _shapes.points_of(shapes, named=bool(self.name or self.people))
         if at is not None:
             points = Points(x=at[:, 0], y=at[:, 1], **where).checked(("x", "y"))
             return self._with_points(table, points)
@@ -251,16 +251,6 @@ class AreaMap:
         """
         found = self._centres or self._polygons
         return found.locate(points.in_system(self.unit, self.crs))
-
-    def contains(self, points: Points) -> NDArray[np.bool_]:
-        """Return whether each point lies in a polygon, without the reach of the map.
-
-        Parameters
-        ----------
-        points
-            As of `locate`.
-        """
-        return self._polygons.inside(points.in_system(self.unit, self.crs)) >= 0
 
     def neighbours(self) -> NDArray[np.int64]:
         """Return pairs of areas that touch, or of centres that Delaunay's triangles link."""

@@ -316,7 +316,7 @@ def _words(name: str) -> set[str]:
 
 def _check_numbers(column: pl.Series) -> None:
     """Refuse a column that isn't of numbers, with what makes numbers of its texts."""
-    if column.dtype.is_numeric():
+    if column.dtype.is_numeric() or column.null_count() == len(column):
         return
     name, hint = column.name, "Coordinates are decimal numbers, such as 4.895 and 52.37."
     if column.dtype == pl.String:

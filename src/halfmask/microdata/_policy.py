@@ -147,7 +147,7 @@ class Policy(PolicySections):
         return Policy.from_toml(tomlkit.dumps(table), folder=folder)
 
     def moved(self, folder: str | Path) -> Policy:
-        """Return the policy for another folder; it finds the same files of hierarchies and maps.
+        """Return the policy for another folder, where it finds the same files.
 
         Parameters
         ----------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from halfmask._errors import ParameterError
+from halfmask.assess._places import middle_of
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
     as_frame,
@@ -55,6 +56,9 @@ class PlacesTarget(TakenInputs):
         The column of both tables that says when it was. Trips need it.
     addresses
         All addresses of the region, which an attacker knows; as `halfmask.geo.PointMap`.
+    centre
+        The point round which a mask turns all others, if a public policy names it: affine maps of
+        more than a town are fitted round it.
     owners
         For each released row the number of its original row; ``None``: in the same order. Several
         releases of the same people are one table: their rows one below the other.
@@ -80,6 +84,7 @@ class PlacesTarget(TakenInputs):
     person: str | None = None
     time: str | None = None
     addresses: PointMap | None = None
+    centre: tuple[float, float] | None = None
     owners: NDArray[np.int64] | None = field(default=None, metadata={"take": as_whole_numbers})
     _read: Any = field(init=False, default=None, repr=False)
 
@@ -111,6 +116,16 @@ class PlacesTarget(TakenInputs):
     def places(self) -> tuple[Points, Points]:
         """The places of the original and of the released rows."""
         found: tuple[Points, Points] = self._read
+        return found
+
+    @property
+    def middle(self) -> NDArray[np.float64]:
+        """The centre in metres, or a true place in the middle of all."""
+        true = self.places[0]
+        if self.centre is None:
+            return middle_of(true.take(true.present).in_space())
+        x, y = (np.array([float(each)]) for each in self.centre)
+        found: NDArray[np.float64] = replace(true, x=x, y=y).in_space()[0]
         return found
 
     def pairs(self) -> tuple[Points, Points, NDArray[np.int64]]:

@@ -92,7 +92,7 @@ class AffinePoints(Pseudonym):
 
     def _check_together(self) -> None:
         point_columns(self)
-        check_rising(self.scale, owner="AffinePoints", most=10, scale=self.scale)
+        check_rising(owner="AffinePoints", most=10, scale=self.scale)
         list_of("two numbers", is_number, owner="AffinePoints", centre=self.centre)
         if len(list(self.centre)) != 2 or not self.scale[0]:
             raise ParameterError(

@@ -93,7 +93,7 @@ class Donut(Geomask):
         for name in ("radius", "k", "people"):
             pair = getattr(self, name)
             if pair is not None:
-                check_rising(pair, whole=name == "k", owner="Donut", **{name: pair})
+                check_rising(whole=name == "k", owner="Donut", **{name: pair})
                 object.__setattr__(self, name, tuple(pair))
         for name, named in (("k", "addresses"), ("people", "density")):
             if (getattr(self, name) is None) != (getattr(self, named) is None):

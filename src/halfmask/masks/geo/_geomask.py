@@ -277,15 +277,14 @@ def move_rows(
     return HeldColumns(put_points(table, columns.columns, moved, rows, np.arange(len(rows))))
 
 
-def check_rising(
-    pair: object, *, whole: bool = False, most: float = 1e7, owner: str, **named: object
-) -> None:
+def check_rising(*, whole: bool = False, most: float = 1e7, owner: str, **named: object) -> None:
     """Raise unless a parameter is two numbers, the second above 0 and at least the first."""
+    ((name, pair),) = named.items()
     is_pair = isinstance(pair, list | tuple) and len(pair) == 2 and all(map(is_number, pair))
     low, high = pair if is_pair else (-1, -1)  # type: ignore[misc] # it has two
     if not (whole <= low <= high <= most and high > 0) or (whole and (low % 1 or high % 1)):
         raise ParameterError(
-            f"The {next(iter(named))!r} parameter of {owner} must be two "
+            f"The {name!r} parameter of {owner} must be two "
             f"{'whole numbers from 1' if whole else 'numbers above 0'} to {most:g}, the "
             "smaller one first.",
             hint="Write radius = [100, 500], for example.",

@@ -47,7 +47,7 @@ class LocationSwap(Geomask):
     places of a person have equal masked places. They also have it in other releases of the scope
     with the same `addresses`. Without `addresses`, they depend on the other rows.
 
-    **Edge cases.** DrawnPlaces without another one between the radii are an error. An address file can
+    **Edge cases.** Places without another one between the radii are an error. An address file can
     have a home some metres off: take a least radius that is larger. What is written is a place
     where others live, who may be taken for the person.
 
@@ -67,7 +67,7 @@ class LocationSwap(Geomask):
     addresses: str | None = field(default=None, metadata={"min_length": 1})
 
     def _check_own(self) -> None:
-        check_rising(self.radius, owner="LocationSwap", radius=self.radius)
+        check_rising(owner="LocationSwap", radius=self.radius)
         object.__setattr__(self, "radius", tuple(self.radius))
 
     def _masked(self, places: DrawnPlaces) -> Points:

@@ -35,8 +35,8 @@ class PlanarLaplace(Geomask):
     columns, unit, crs, person, same_within, within, maps, domain, scope
         See `Geomask`. It takes neither `within` nor `same_within`.
     epsilon, metres
-        How much the masked place may reveal about places so many metres apart, such as ln 4 = 1.386
-        at 200 metres. Epsilon per metre is their quotient, 0.0001 to 1.
+        How much the masked place may reveal about places so many metres apart, such as 1.386, the
+        logarithm of 4, at 200 metres. Their quotient is 0.0001 to 1.
     places
         How many different places a person has at most. Their epsilons add up.
 
@@ -78,7 +78,7 @@ class PlanarLaplace(Geomask):
     }  # fmt: skip
 
     epsilon: float = field(metadata={"gt": 0})
-    metres: float = field(metadata={"gt": 0})
+    metres: float = field(default=1.0, metadata={"gt": 0})
     places: int = field(default=1, metadata={"ge": 1})
 
     def _check_own(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from halfmask.geo.points import arc_of
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats, Ints
+
+#: The square of the polar radius over that of the equator (WGS84).
+_FLATTER: Final = 0.99330562
 
 
 def middle_of(space: Floats) -> Floats:
@@ -26,7 +29,8 @@ def plane_about(centre: Floats, space: Floats) -> Floats:
     off = space - centre
     if space.shape[1] == 2:
         return off
-    up = centre / max(1.0, float(np.linalg.norm(centre)))
+    up = centre / (1.0, 1.0, _FLATTER)
+    up /= max(1.0, float(np.linalg.norm(up)))
     east = np.cross((0.0, 0.0, 1.0), up)
     east = east / np.linalg.norm(east) if np.any(east) else np.array((0.0, 1.0, 0.0))
     flat = off @ np.column_stack((east, np.cross(up, east)))

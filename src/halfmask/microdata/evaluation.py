@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._class_measures import ClassMeasures
     from halfmask.microdata._classed_rows import ClassedRows
     from halfmask.microdata._detail_kept import DetailKept
+    from halfmask.microdata._moved_places import GeneralizedPlaces
 
 
 #: Rows that the search for the worst sets of columns looks at, at most.
@@ -166,6 +167,7 @@ class ReleaseUtility:
     detail: DetailKept
     model: ModelUtility | None = None
     label: str | None = None
+    places: tuple[GeneralizedPlaces, ...] = ()
 
     def __repr__(self) -> str:
         return f"ReleaseUtility(ncp {self.loss.ncp:.4f}, {len(self.distributions)} pictures)"
@@ -179,6 +181,7 @@ class ReleaseUtility:
             "detail": self.detail.to_dict(),
             "model": None if self.model is None else self.model.to_dict(),
             "label": self.label,
+            **({"places": [it.to_dict() for it in self.places]} if self.places else {}),
         }
 
 
@@ -268,6 +271,7 @@ def evaluate_utility(  # noqa: PLR0913 # each says one thing, by its name
     suppressed: int,
     model: ModelUtility | None,
     label: str | None,
+    places: tuple[GeneralizedPlaces, ...] = (),
 ) -> ReleaseUtility:
     """Measure what the cells keep."""
     k = size_asked(plan.guarantees)
@@ -283,6 +287,7 @@ def evaluate_utility(  # noqa: PLR0913 # each says one thing, by its name
         ),
         model=model,
         label=label,
+        places=places,
     )
 
 

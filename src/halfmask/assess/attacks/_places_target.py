@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from halfmask._errors import ParameterError
+from halfmask.assess._places import middle_of
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
     as_frame,
@@ -17,7 +18,7 @@ from halfmask.assess.attacks._inputs import (
     check_plain,
     several,
 )
-from halfmask.geo import PointColumns, PointMap
+from halfmask.geo import PlaceColumns, PointMap
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
     from halfmask.geo import Points
 
 
-def _points(value: object, *, parameter: str, owner: str) -> PointColumns:
-    if isinstance(value, PointColumns):
+def _points(value: object, *, parameter: str, owner: str) -> PlaceColumns:
+    if isinstance(value, PlaceColumns):
         return value
     names = several(value, parameter=parameter, owner=owner, of="two columns")
     if len(names) != 2:
         raise ParameterError(f"The {parameter!r} parameter of {owner} must be two columns.")
-    return PointColumns(names)  # type: ignore[arg-type] # two
+    return PlaceColumns(names)  # type: ignore[arg-type] # two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,7 +47,7 @@ class PlacesTarget(TakenInputs):
     released, original
         The table after and before places were masked. Both have the columns of the points.
     points
-        Longitude and latitude, in this order, or x and y; `halfmask.geo.PointColumns` where they
+        Longitude and latitude, in this order, or x and y; `halfmask.geo.PlaceColumns` where they
         aren't in degrees.
     person
         The column of both tables that says whose row it is; it may hold a pseudonym in the released
@@ -55,6 +56,9 @@ class PlacesTarget(TakenInputs):
         The column of both tables that says when it was. Trips need it.
     addresses
         All addresses of the region, which an attacker knows; as `halfmask.geo.PointMap`.
+    centre
+        The point round which a mask turns all others, if a public policy names it: affine maps of
+        more than a town are fitted round it.
     owners
         For each released row the number of its original row; ``None``: in the same order. Several
         releases of the same people are one table: their rows one below the other.
@@ -76,10 +80,11 @@ class PlacesTarget(TakenInputs):
 
     released: pl.DataFrame = field(metadata={"take": as_frame})
     original: pl.DataFrame = field(metadata={"take": as_frame})
-    points: PointColumns = field(metadata={"take": _points})
+    points: PlaceColumns = field(metadata={"take": _points})
     person: str | None = None
     time: str | None = None
     addresses: PointMap | None = None
+    centre: tuple[float, float] | None = None
     owners: NDArray[np.int64] | None = field(default=None, metadata={"take": as_whole_numbers})
     _read: Any = field(init=False, default=None, repr=False)
 
@@ -111,6 +116,16 @@ class PlacesTarget(TakenInputs):
     def places(self) -> tuple[Points, Points]:
         """The places of the original and of the released rows."""
         found: tuple[Points, Points] = self._read
+        return found
+
+    @property
+    def middle(self) -> NDArray[np.float64]:
+        """The centre in metres, or a true place in the middle of all."""
+        true = self.places[0]
+        if self.centre is None:
+            return middle_of(true.take(true.present).in_space())
+        x, y = (np.array([float(each)]) for each in self.centre)
+        found: NDArray[np.float64] = replace(true, x=x, y=y).in_space()[0]
         return found
 
     def pairs(self) -> tuple[Points, Points, NDArray[np.int64]]:

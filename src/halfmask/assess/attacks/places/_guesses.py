@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess._places import middle_of, plane_about
+from halfmask.assess._places import plane_about
 from halfmask.assess.attacks._arms import Certain, Resampled, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._places_target import PlacesTarget
@@ -190,6 +190,6 @@ def _distinct(target: PlacesTarget) -> tuple[Floats, Floats]:
     if not len(true):
         return np.empty((0, 2)), np.empty((0, 2))
     first = np.unique(np.column_stack((true.x, true.y)), axis=0, return_index=True)[1]
-    space = true.take(first).in_space()
-    middle = middle_of(space)
-    return plane_about(middle, space), plane_about(middle, seen.take(first).in_space())
+    both = (each.take(first).in_space() for each in (true, seen))
+    before, after = (plane_about(target.middle, space) for space in both)
+    return before, after

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess._places import cells_in, middle_of, plane_about
+from halfmask.assess._places import cells_in, plane_about
 from halfmask.assess.attacks._arms import Certain, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, given, required
 from halfmask.assess.attacks._places_target import PlacesTarget
@@ -60,8 +60,7 @@ class HomeAndWork(PlaceGuesses, name="places/home-and-work", target=PlacesTarget
         traces, first = np.unique(trace, return_index=True)
         some = rng.permutation(len(traces))[: self.n_people]
         owner = who[target.owner_of_row[first[some]]]
-        middle = middle_of(target.places[0].take(target.places[0].present).in_space())
-        true, seen = (plane_about(middle, each.in_space()) for each in target.places)
+        true, seen = (plane_about(target.middle, it.in_space()) for it in target.places)
         before, after = (seconds(table[time]) for table in tables)
         found = []
         for what, at in (("homes", _at_night), ("workplaces", _at_work)):
@@ -135,8 +134,7 @@ class TripUnicity(DeclaredAttack, name="places/unicity", target=PlacesTarget, ne
         rows = np.flatnonzero(points.present)
         left = target.released[rows]
         trace = merged_codes([(left, [required(target.person, "the person")])])[0]
-        space = points.take(rows).in_space()
-        plane = plane_about(middle_of(space), space)
+        plane = plane_about(target.middle, points.take(rows).in_space())
         time = seconds(left[required(target.time, "the time")])
         n = int(trace.max(initial=-1)) + 1
         chosen = rng.permutation(np.unique(trace))[: self.n_people]

@@ -122,7 +122,8 @@ def assess_places(
     target = PlacesTarget(
         released=masked,
         original=original,
-        points=points,
+        points=points.columns,
+        unit=points.unit,
         person=person,
         addresses=addresses,
         centre=centre,
@@ -132,14 +133,12 @@ def assess_places(
         return None
     areas = [it for it in maps if not isinstance(it, PointMap)]
     located = (it for it in areas if it.shapes is not None or it.centres is not None)
-    people = [it for it in areas if it.shapes is not None and it.people is not None]
+    people: list[PointMap | AreaMap] = [] if addresses is None else [addresses]
+    people += [it for it in areas if it.shapes is not None and it.people is not None]
     return PlaceAssessment(
         columns=points.columns,
         utility=place_utility(true, seen, areas=next(located, None)),
-        risks=tuple(
-            place_risk(true, seen, people=it, k=k)
-            for it in [*([] if addresses is None else [addresses]), *people]
-        ),
+        risks=tuple(place_risk(true, seen, people=it, k=k) for it in people),
         findings=attack(target, unprotected=target.unprotected()).findings,
     )
 

@@ -9,7 +9,7 @@ import pytest
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.assess.attacks import PlacesTarget, attack
 from halfmask.assess.attacks.places import AddressSnapping, HomeAndWork, PlaceAveraging, TripUnicity
-from halfmask.geo import PointColumns, PointMap, Points
+from halfmask.geo import PointMap, Points
 
 N = 1000
 
@@ -101,8 +101,9 @@ def test_an_affine_map_is_broken_by_three_places(on_earth):
         plane = rng.uniform(0, 1e5, (N, 2))
         moved = plane @ [[0.9, 0.4], [-0.4, 1.1]] + [1e6, 50]
         original, released = (pl.DataFrame(it, schema=["x", "y"]) for it in (plane, moved))
-        points = PointColumns(("x", "y"), "metres")
-        target = PlacesTarget(released=released, original=original, points=points)
+        target = PlacesTarget(
+            released=released, original=original, points=("x", "y"), unit="metres"
+        )
     [finding] = found(target, "places/affine-break").values()
     assert finding.verdict == "broken"
     assert finding.outcome.success.value > (0.9 if on_earth else 0.999)
@@ -243,7 +244,7 @@ def test_a_table_without_places_is_attacked_by_nothing():
 def test_targets_that_cant_be():
     homes = table(spread(3))
     with pytest.raises(ParameterError, match="two columns"):
-        PlacesTarget(released=homes, original=homes, points=("lon",))
+        PlacesTarget(released=homes, original=homes, points=("lon", "lon"))
     with pytest.raises(ColumnNotFoundError):
         target_of(homes, homes, person="who")
     with pytest.raises(ParameterError, match="owner"):

@@ -53,7 +53,7 @@ class AddressSnapping(
 
         rng = np.random.default_rng(random_state)
         people = required(target.addresses, "the addresses of the region").points
-        there = people.take(people.present).in_system(target.points.unit, target.points.crs)
+        there = people.take(people.present).in_system(target.unit, None)
         addresses = pl.DataFrame(there.in_space()).unique(maintain_order=True).to_numpy()
         true, seen, rows = target.pairs()
         some = rng.permutation(one_row_each(target, rows))[: self.n_people]
@@ -80,7 +80,7 @@ def _by_metres(far: Floats, right: Bools, half: int) -> Ints:
     density = np.histogram(homes, edges)[0] / np.diff(edges**2)
     place = np.clip(np.searchsorted(edges, far, side="right") - 1, 0, len(density) - 1)
     outside = (far < edges[0]) | (far > edges[-1])
-    return np.where(outside, -1.0, density[place]).argmax(axis=1)
+    return np.asarray(np.where(outside, -1.0, density[place]).argmax(axis=1))
 
 
 def _by_rank(right: Bools, half: int) -> Ints:

@@ -53,7 +53,7 @@ def place_numbers(target: PlacesTarget) -> Ints:
     """Return a number for each original row: alike for the same person at the same place."""
     if target.person is None:
         return np.arange(target.original.height)
-    return merged_codes([(target.original, [target.person, *target.points.columns])])[0]
+    return merged_codes([(target.original, [target.person, *target.points])])[0]
 
 
 def one_row_each(target: PlacesTarget, rows: Ints) -> Ints:

@@ -26,6 +26,11 @@ class Technique(NamedTuple):
 
 
 TECHNIQUES: Mapping[str, Technique] = {
+    "affine": Technique(
+        source="Armstrong, Rushton and Zimmerman 1999",
+        keeps="Shapes: angles, and ratios of distances",
+        oracle="The inverse from three known points; distances on the ellipsoid",
+    ),
     "coarsened-dates": Technique(
         source="practice",
         keeps="Dates to the unit, and their order",
@@ -41,6 +46,11 @@ TECHNIQUES: Mapping[str, Technique] = {
         keeps="The values of each column exactly; correlations of ranks",
         oracle="Marginal distributions, rank correlations, partial correlation with the original",
     ),
+    "donut": Technique(
+        source="Hampton and others 2010",
+        keeps="Counts by larger areas; distances beyond the outer radius roughly",
+        oracle="16 bearings by chi-square, which MaskMyPy fails; addresses counted one by one",
+    ),
     "format-preserving": Technique(
         source="NIST SP 800-38G, FF1; Black and Rogaway 2002, cycle walking",
         keeps="Formats; valid check digits; which values are equal, so that tables join",
@@ -51,6 +61,16 @@ TECHNIQUES: Mapping[str, Technique] = {
         keeps="Texts around the details, and the type of each detail",
         oracle="Labelled sentences of Presidio Research; valid and invalid checksums",
     ),
+    "gaussian": Technique(
+        source="Cassa and others 2006",
+        keeps="Counts by larger areas; expected centroids",
+        oracle="Kolmogorov-Smirnov test of both directions; 16 bearings by chi-square",
+    ),
+    "grid": Technique(
+        source="practice (point aggregation)",
+        keeps="The square of each point, and counts by square",
+        oracle="The verifier's own arithmetic; distances on the ellipsoid",
+    ),
     "km-anonymity": Technique(
         source="Terrovitis, Mamoulis and Kalnis 2008",
         keeps="Items that aren't suppressed, or nodes of their hierarchy; rows",
@@ -60,6 +80,11 @@ TECHNIQUES: Mapping[str, Technique] = {
         source="Templ, Kowarik and Meindl 2015",
         keeps="Values that aren't suppressed; rows",
         oracle="Brute-force minimum of small tables; figures of sdcMicro; naive counts",
+    ),
+    "location-swap": Technique(
+        source="Zhang, Freundschuh, Lenzer and Zandbergen 2017",
+        keeps="Real places; counts by larger areas",
+        oracle="Distances to all places; chances of persons by their counts",
     ),
     "microaggregation": Technique(
         source="Domingo-Ferrer and Mateo-Sanz 2002 (MDAV); Hansen and Mukherjee 2003; Gower 1971",
@@ -75,6 +100,11 @@ TECHNIQUES: Mapping[str, Technique] = {
         source="practice",
         keeps="Categories between the bounds, and their order",
         oracle="Places in the order",
+    ),
+    "planar-laplace": Technique(
+        source="Andrés and others 2013",
+        keeps="Counts by larger areas; expected centroids",
+        oracle="Kolmogorov-Smirnov test of the Gamma law; odds between two places",
     ),
     "pram": Technique(
         source="Gouweleeuw, Kooiman, Willenborg and de Wolf 1998",
@@ -126,6 +156,11 @@ TECHNIQUES: Mapping[str, Technique] = {
         keeps="Expected frequencies of the column in each stratum",
         oracle="transition frequencies of each stratum by a chi-square test",
     ),
+    "street-nodes": Technique(
+        source="Swanlund, Schuurman, Zandbergen and Brussoni 2020",
+        keeps="Points on streets; counts by larger areas",
+        oracle="Ranks of all nodes by distance; chances by chi-square",
+    ),
     "stratified-sampling": Technique(
         source="Cochran 1977, chapter 5",
         keeps="Rows unchanged; the share of each stratum with a fraction",
@@ -146,6 +181,16 @@ TECHNIQUES: Mapping[str, Technique] = {
         keeps="Which values are equal; of integers also width and sign, if asked for",
         oracle="hashlib, called value by value; a naive FF1 on integers",
     ),
+    "trimmed-ends": Technique(
+        source="Hassan, Hussain and Bates 2018",
+        keeps="Rows unchanged between the ends of trips",
+        oracle="Distances to all ends of trips, one by one",
+    ),
+    "voronoi": Technique(
+        source="Seidl, Paulus, Jankowski and Regenfelder 2015",
+        keeps="Clusters; counts by larger areas",
+        oracle="Distances to all places, and shorter ways in 64 directions",
+    ),
 }
 #: A section of a policy for each technique: the table shows it, and a test reads it.
 EXAMPLES: Mapping[str, str] = {
@@ -161,6 +206,21 @@ EXAMPLES: Mapping[str, str] = {
     "substitute": 'kind = "name", locale = "en_US"',
     "tails": "high_share = 0.01",
     "token": "digits = 16",
+    "affine": (
+        'columns = ["x", "y"], unit = "metres", centre = [5000, 5000], rotation = 180, '
+        "scale = [0.8, 1.2], shift = 1000"
+    ),
+    "donut": 'columns = ["longitude", "latitude"], radius = [100, 500]',
+    "gaussian": 'columns = ["longitude", "latitude"], sigma = 300',
+    "grid": 'columns = ["longitude", "latitude"], width = 500',
+    "location-swap": 'columns = ["longitude", "latitude"], radius = [100, 1000]',
+    "voronoi": 'columns = ["longitude", "latitude"]',
+    "street-nodes": 'columns = ["longitude", "latitude"], nodes = "streets", nearest = 3',
+    "trimmed-ends": (
+        'columns = ["longitude", "latitude"], trip = "ride", time = "at", person = "rider", '
+        "metres = 300"
+    ),
+    "planar-laplace": 'columns = ["longitude", "latitude"], epsilon = 1.386, metres = 200',
     "correlated-noise": 'columns = ["income", "assets"], variance_ratio = 0.1, decimals = 0',
     "data-shuffling": 'columns = ["income"], given = ["age"]',
     "free-text": 'columns = ["notes"], names_from = ["name"]',

@@ -223,6 +223,13 @@ MASK_MODELS: Mapping[str, tuple[str, str, str, str, str]] = {
         "none; Amnesia: k^m-anonymity of set-valued data",
         NONE,
     ),
+    "geo-indistinguishability": (
+        "planar-laplace",
+        "Andrés and others 2013",
+        "Kolmogorov-Smirnov test of the Gamma law; odds between two places",
+        NONE,
+        NONE,
+    ),
 }
 
 #: A policy around a model: hierarchies for methods and recodings that need them.

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from tests.databases.copying import CANARY, copied, make, rows
 
-from halfmask._errors import HalfmaskError, SchemaError
+from halfmask._errors import HalfmaskError, PolicyError, SchemaError
 
 KEY_MASK = '{ mask = { name = "token" } }'
 MONTH = '{ mask = { name = "coarsened-dates", to = "month" } }'
@@ -166,3 +166,21 @@ def test_keys_lead_where_sqlite_says_that_they_lead(parent, child, keys, cells, 
             return
         assert rows(path, "pragma foreign_key_check") == []
         assert rows(path, joined) == rows(folder / "shop.db", joined)
+
+
+def test_homes_move_and_a_mask_by_a_map_is_refused(tmp_path):
+    script = "create table t (k integer primary key, x real, y real);\n" + "".join(
+        f"insert into t values ({i}, {i % 3}000, {'null' if i == 4 else 5.5});" for i in range(9)
+    )
+    script = script.replace("1000, null", "null, null")
+    donut = '[[tables.t.masks]]\nname = "donut"\ncolumns = ["x", "y"]\nunit = "metres"\n'
+    rules = policy(k='"keep"', x='"keep"', y='"keep"') + donut
+    _, path = copied(tmp_path, rules + "radius = [100, 500]\n", script)
+
+    found = rows(path, "select x, y from t order by k")
+    assert found[4] == (None, None)
+    assert found[0] == found[3] != found[1]
+    far = [((x - i % 3 * 1000) ** 2 + (y - 5.5) ** 2) ** 0.5 for i, (x, y) in enumerate(found) if x]
+    assert 100 <= min(far) <= max(far) <= 500
+    with pytest.raises(PolicyError, match="a database has no \\[maps\\]"):
+        copied(tmp_path, rules + 'radius = [1, 9]\nwithin = "land"\n', script, name="other.db")

@@ -118,14 +118,14 @@ def test_what_is_odd_about_coordinates_is_said():
     assert "1 rows have coordinates beyond the earth." in said[1]
 
 
-def test_exchanged_coordinates_are_put_in_order_and_said():
+def test_swapped_coordinates_are_put_in_order_and_said():
     far = 100 + LON
 
     (place,) = describe(table(lat=far, lon=LAT)).places
 
     assert place.columns == ("lat", "lon")
     assert not place.certain
-    assert "exchanged" in place.notes[0]
+    assert "swapped" in place.notes[0]
 
 
 def test_metres_under_names_of_degrees_are_said():

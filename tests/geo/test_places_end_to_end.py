@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 import halfmask as hm
-from halfmask._errors import HalfmaskError
 from halfmask.geo import PointMap, Points
 from halfmask.geo.nearest import Neighbours
 from halfmask.microdata import Policy
@@ -142,6 +141,9 @@ def test_k_holds_over_the_place_with_the_other_columns(tmp_path, rule, method, m
     assert len({row["home"] for row in rows}) > 1
     drawn = json.loads((out / "places" / "home.geojson").read_text(encoding="utf-8"))
     shapes = {it["properties"]["label"]: it["geometry"] for it in drawn["features"]}
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert page.count('class="after area"') == sum(it is not None for it in shapes.values())
+    assert not any(str(it) in page for it in table["longitude"])
     known = {row["ref"]: row for row in table.cast({"ref": pl.String}).iter_rows(named=True)}
     for row in rows:
         if shapes.get(row["home"]) is None:

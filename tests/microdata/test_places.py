@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 import halfmask as hm
 from halfmask._errors import ColumnNotFoundError, PolicyError
 from halfmask.claims.manifest import manifest_path
-from halfmask.microdata import Policy
+from halfmask.microdata import Policy, read_population
 
 CELLS = """
 halfmask = 1
@@ -154,3 +153,123 @@ def test_text_of_a_policy_keeps_places_and_maps(tmp_path: Path) -> None:
     moved = policy.moved(tmp_path / "below")
     assert moved.maps["towns"].file == "../maps/towns.csv"
     assert moved.columns["home"].points == ("lon", "lat")
+
+
+def towns(folder: Path) -> str:
+    """Write a map of 12 square districts in two towns, and dwellings; return its sections."""
+    squares = [
+        {
+            "type": "Feature",
+            "properties": {"id": f"{x}{y}", "town": "west" if x < 2 else "east", "n": 100 + x},
+            "geometry": {
+                "type": "Polygon",
+                "coordinates": [[[x, y], [x + 1, y], [x + 1, y + 1], [x, y + 1], [x, y]]],
+            },
+        }
+        for x in range(4)
+        for y in range(3)
+    ]
+    (folder / "districts.geojson").write_text(
+        json.dumps({"type": "FeatureCollection", "features": squares}), encoding="utf-8"
+    )
+    rng = np.random.default_rng(3)
+    homes = rng.uniform((0, 0), (4, 3), (1300, 2))
+    pl.DataFrame({"x": homes[:, 0], "y": homes[:, 1]}).write_csv(folder / "dwellings.csv")
+    return (
+        '[maps.districts]\nfile = "districts.geojson"\nname = "id"\nparents = ["town"]\n'
+        'people = "n"\n[maps.dwellings]\nfile = "dwellings.csv"\npoints = ["x", "y"]\n'
+    )
+
+
+RULES = {
+    "areas": 'areas = "districts"',
+    "least": 'areas = "districts", least = [250]',
+    "counted": 'areas = "districts", people = "dwellings", least = [250]',
+    "quadtree": 'quadtree = 1, people = "dwellings", least = [50, 400]',
+    "hexagons": "hexagons = [3, 1]",
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_each_rule_of_places_from_a_file_to_a_verified_release(rule: str, tmp_path: Path) -> None:
+    if rule == "hexagons":
+        pytest.importorskip("h3")
+    pytest.importorskip("shapely")
+    file = tmp_path / "policy.toml"
+    file.write_text(CELLS.replace("cells = [1, 10, 100]", RULES[rule]) + towns(tmp_path))
+    homes = np.random.default_rng(4).uniform((0, 0), (4, 3), (400, 2))
+    rows = people(400).with_columns(lon=homes[:, 0], lat=homes[:, 1])
+    hm.protect(rows, Policy.load(file), key=bytes(32)).write(tmp_path / "out")
+    found = pl.read_parquet(tmp_path / "out/data/*.parquet")
+    assert smallest(found, "sex", "home") >= 10
+    claim = hm.verify(tmp_path / "out").claims[-1].claim
+    areas = json.loads((tmp_path / "out/places/home.geojson").read_text(encoding="utf-8"))
+    kept = [each["properties"] for each in areas["features"] if each["geometry"]]
+    assert len(kept) > 2
+    least = {"least": 250, "counted": 250, "quadtree": 50}.get(rule)
+    assert claim.parameters == ({} if least is None else {"least": least})
+    if least is not None:
+        assert min(each["people"] for each in kept) >= least
+        assert claim.evidence["achieved"] == min(each["people"] for each in kept)
+
+
+def test_codes_of_areas_are_merged_before_they_are_released(tmp_path: Path) -> None:
+    pytest.importorskip("shapely")
+    text = CELLS.replace('points = ["lon", "lat"]\n', "").replace(
+        "cells = [1, 10, 100]", 'areas = "districts", least = [250]'
+    )
+    policy = Policy.from_toml(text + towns(tmp_path), folder=tmp_path)
+    rng = np.random.default_rng(5)
+    codes = [f"{x}{y}" for x, y in rng.integers(0, (4, 3), (400, 2))]
+    rows = people(400).drop("lon", "lat").with_columns(home=pl.Series(codes))
+    release = hm.protect(rows, policy, key=bytes(32)).write(tmp_path / "out")
+    assert not set(release.data["home"]) & set(codes)
+    assert hm.verify(tmp_path / "out").claims[-1].claim.parameters == {"least": 250}
+
+
+def test_maps_are_read_once_until_they_change(tmp_path: Path) -> None:
+    pytest.importorskip("shapely")
+    policy = Policy.from_toml(CELLS + towns(tmp_path), folder=tmp_path)
+    first = policy.opened_maps()
+    again = policy.changed(method={"name": "mdav"}).opened_maps()
+    assert all(first[name] is again[name] for name in ("districts", "dwellings"))
+    pl.DataFrame({"x": [1.0], "y": [2.0]}).write_csv(tmp_path / "dwellings.csv")
+    changed = policy.opened_maps()
+    assert changed["districts"] is first["districts"]
+    assert len(changed["dwellings"].points) == 1  # type: ignore[union-attr] # it is one of points
+    with pytest.raises(PolicyError, match="no folder"):
+        Policy.from_toml(CELLS + towns(tmp_path)).opened_maps()
+    (tmp_path / "below").mkdir()
+    assert len(policy.moved(tmp_path / "below").opened_maps()["districts"].names) == 12  # type: ignore[union-attr] # it is one of areas
+
+
+def test_people_of_a_population_are_located_too() -> None:
+    text = CELLS.replace('model = "k-anonymity"\nk = 10', 'model = "k-map"\nk = 25')
+    policy, everybody = Policy.from_toml(text), pl.concat([people(), people(2000, seed=2)])
+    release = hm.protect(people(), policy, population=everybody, key=bytes(32))
+    assert release.claims[0].evidence.achieved >= 25
+    known, trees = read_population(everybody, policy)
+    assert known.columns == ["home", "sex"]
+    assert list(trees) == ["home"]
+
+
+def test_a_missing_place_stays_missing(tmp_path: Path) -> None:
+    none = pl.when(pl.col("sex") == "f").then(None)
+    rows = people().with_columns(none.otherwise(name).alias(name) for name in ("lon", "lat"))
+    release = hm.protect(rows, Policy.from_toml(CELLS), key=bytes(32)).write(tmp_path / "out")
+    assert release.data["home"].null_count() == (rows["sex"] == "f").sum()
+
+
+def test_synthetic_places_are_areas_of_people() -> None:
+    text = CELLS.partition("[[guarantees]]")[0].replace("[1, 10, 100]", "[5]")
+    policy = Policy.from_toml(text + '[synthesis]\nkind = "hybrid"\nk = 5\n')
+    release = hm.protect(people(), policy, key=bytes(32))
+    assert set(release.data["home"]) <= set(policy.read_options().derived["home"].derive(people()))
+    assert release.data["home"].n_unique() > 3
+
+
+def test_differential_privacy_takes_no_place() -> None:
+    text = CELLS.replace('"k-anonymity"\nk = 10', '"differential-privacy"\nepsilon = 1\n')
+    text += "delta = 1e-6\nsampling_fraction = 0.4\n"
+    with pytest.raises(PolicyError, match=r"\[columns.home\] hierarchy by 'cells'"):
+        Policy.from_toml(text.replace('role = "sensitive"', 'role = "quasi_identifier"'))

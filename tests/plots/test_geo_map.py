@@ -79,6 +79,24 @@ def test_fine_areas_are_drawn_over_coarse_ones_and_full_ones_are_darker():
     assert shade["fine: 90"] > shade["coarse: 10"] > shade["no count"] == 0
 
 
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ([7], ["7 rows"]),
+        ([10, 10, 20], ["10", "20 rows"]),
+        (range(1, 12), ["1 to 3", "3 to 5", "5 to 7", "7 to 9", "9 to 11 rows"]),
+        ([None], []),
+    ],
+)
+def test_the_legend_has_the_counts_of_each_shade(counts, said):
+    areas = [MapArea(square(4 + i, 52), f"area {i}", it) for i, it in enumerate(counts)]
+
+    drawn = GeoMap(name="m", title="Map", areas=areas).svg()
+
+    words = re.findall(r'class="small">([^<]*)</text>', drawn)
+    assert [it for it in words if not it.endswith(" km")] == said
+
+
 def test_many_areas_are_joined_and_none_of_their_counts_is_lost():
     side = 60
     areas = [
@@ -133,15 +151,18 @@ def test_no_point_and_one_point_can_be_drawn(points):
 
 def test_a_centre_several_polygons_and_collections_are_drawn():
     point = {"type": "Point", "coordinates": [4.0, 52.0]}
+    points = {"type": "MultiPoint", "coordinates": [[4.0, 52.0], [4.5, 52.0], [5.0, 53.0]]}
     several = {
         "type": "MultiPolygon",
         "coordinates": [square(5, 52)["coordinates"], square(7, 52, 2)["coordinates"]],
     }
     both = {"type": "GeometryCollection", "geometries": [square(4, 53), point]}
 
-    drawn = GeoMap(name="m", title="Map", areas=[MapArea(it) for it in (point, several, both)])
+    drawn = GeoMap(
+        name="m", title="Map", areas=[MapArea(it) for it in (point, points, several, both)]
+    )
 
-    assert [path.count("M") for path in re.findall(r' d="([^"]*)">', drawn.svg())] == [2, 2, 1]
+    assert [path.count("M") for path in re.findall(r' d="([^"]*)">', drawn.svg())] == [2, 2, 1, 3]
 
 
 def test_words_become_no_markup_in_a_file_or_in_a_page():

@@ -26,7 +26,7 @@ _GLUED: Final = 3
 _MOST: Final = 0.95
 #: Grids of countries begin far from where people live: small x and y are measures of something.
 _LEAST_OF_GRID: Final = 1_000
-#: Lengths and widths of things are seldom measured to more decimals.
+#: Lengths and widths of things are rarely measured to more decimals.
 _DECIMALS: Final = 3
 _KM: Final = {"degrees": 111.0, "metres": 1e-3, "kilometres": 1.0, "feet": 0.3048e-3}
 _UNITS: Final = {"km": "kilometres", "kilometres": "kilometres", "ft": "feet", "feet": "feet"}
@@ -117,17 +117,17 @@ def _judge_pair(
     whole = np.isfinite(numbers[0]) & np.isfinite(numbers[1])
     unknown = whole & (numbers[0] == 0) & (numbers[1] == 0)
     x, y = (each[whole & ~unknown] for each in numbers)
-    unit, exchanged = _unit_of(x, y, system, stem) if len(x) else (None, False)
+    unit, swapped = _unit_of(x, y, system, stem) if len(x) else (None, False)
     if unit is None:
         return None
-    if exchanged:
+    if swapped:
         columns, x, y = (columns[1], columns[0]), y, x
     rows = pl.DataFrame({"x": x, "y": y}).group_by("x", "y").len()["len"]
     beyond = int((~_on_earth(x, y)).sum()) if unit == "degrees" else 0
     apart = max(float(np.ptp(np.percentile(each, (1, 99)))) for each in (x, y))
     as_named = (system == "earth") == (unit == "degrees") or system == "plane"
     notes = {
-        "Their names are exchanged: the policy names the column with longitudes first.": exchanged,
+        "Their names are swapped: the policy names the column with longitudes first.": swapped,
         f"Their names don't say that they are in {unit}; their numbers do.": not as_named,
         f"{half:,} rows have one coordinate of two.": half,
         f"{int(unknown.sum()):,} rows have 0 and 0, which stand for unknown.": unknown.any(),
@@ -141,14 +141,14 @@ def _judge_pair(
         distinct=len(rows),
         share_unique=float((rows == 1).sum() / len(numbers[0])),
         notes=tuple(note for note, holds in notes.items() if holds),
-        certain=as_named and not exchanged and system in {"earth", "plane"},
+        certain=as_named and not swapped and system in {"earth", "plane"},
     )
 
 
 def _unit_of(
     x: _Numbers, y: _Numbers, system: str, stem: tuple[str, ...]
 ) -> tuple[str | None, bool]:
-    """Return the unit of points, and whether x and y are exchanged; no unit: they are none."""
+    """Return the unit of points, and whether x and y are swapped; no unit: they are none."""
     named = next((_UNITS[word] for word in stem if word in _UNITS), None)
     if named is not None and system in {"plane", "letters"}:
         return named, False

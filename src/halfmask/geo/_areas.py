@@ -12,15 +12,13 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_enough, check_known, rising
+from halfmask.geo._labels import check_enough, check_known, check_people, rising, rooted
 from halfmask.geo._merging import Merging
 from halfmask.geo.maps import AreaMap, PointMap
 from halfmask.geo.place_rule import PlaceRule
 from halfmask.geo.points import Points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from halfmask.geo.points import Unit
@@ -69,8 +67,11 @@ class Areas(PlaceRule):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "least", rising(self.least, owner="Areas"))
-        if self.least and self._people is None:
-            raise ParameterError("Areas needs a map of 'people' for its 'least' people.")
+        if not isinstance(self.areas, AreaMap):
+            raise ParameterError("The 'areas' parameter of Areas must be a map of named areas.")
+        if self.least or self.people is not None:
+            people = self.areas if self.people is None else self.people
+            check_people(people, AreaMap, PointMap, owner="Areas")
         if self.least and self._people is not None:
             check_enough(float(np.nansum(self._people)), self.least[-1], owner="Areas")
 
@@ -89,13 +90,7 @@ class Areas(PlaceRule):
         return self._labels(numbers.to_numpy(), there, f"values of column {column!r} lie")
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
-        """Build the hierarchy of the finest regions, or of names of areas below them.
-
-        Raises
-        ------
-        HierarchyError
-            If a value is neither.
-        """
+        """Build the hierarchy of regions, or of the names of areas below them; see `PlaceRule`."""
         texts = leaf_text(values)
         finest = self._levels[0]
         areas = {finest.labels[it]: number for number, it in enumerate(finest.of) if it >= 0}
@@ -104,11 +99,8 @@ class Areas(PlaceRule):
             areas = {name: it for name, it in self._numbers.items() if finest.of[it] >= 0}
         check_known([it in areas for it in texts], column, "areas")
         at = [areas[it] for it in texts]
-        rows = [[level.labels[level.of[it]] for level in self._levels] for it in at]
-        rows = [[text, *row] if are_names else row for text, row in zip(texts, rows, strict=True)]
-        names = [str(number) for number in range(len(self._levels) + are_names)]
-        frame = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row")
-        return Hierarchy.from_levels(frame.sort(names[::-1]), column=column, root=True)
+        levels = ([level.labels[level.of[it]] for it in at] for level in self._levels)
+        return rooted((*([texts] if are_names else []), *levels), column)
 
     def outline(self, label: str) -> dict[str, Any] | None:
         """Return the borders of a region, or the centres of its areas; see `PlaceRule`."""
@@ -158,7 +150,7 @@ class Areas(PlaceRule):
     @cached_property
     def _members(self) -> dict[str, Ints]:
         """The areas of each label."""
-        found = {}
+        found: dict[str, Ints] = {}
         for level in self._levels:
             order = np.argsort(level.of, kind="stable")
             order = order[level.of[order] >= 0]
@@ -172,11 +164,12 @@ class Areas(PlaceRule):
         if isinstance(self.people, PointMap):
             area = self.areas.locate(self.people.points)
             inside = area >= 0
-            return np.bincount(area[inside], self.people.people[inside], len(self.areas.names))
+            many = np.bincount(area[inside], self.people.people[inside], len(self.areas.names))
+            return many.astype(float)
         if self.people is None or self.people.people is None:
             return self.areas.people
-        many = dict(zip(self.people.names, self.people.people.tolist(), strict=True))
-        return np.array([many.get(name, np.nan) for name in self.areas.names])
+        of = dict(zip(self.people.names, self.people.people.tolist(), strict=True))
+        return np.array([of.get(name, np.nan) for name in self.areas.names])
 
     @cached_property
     def _levels(self) -> list[_Level]:
@@ -187,7 +180,7 @@ class Areas(PlaceRule):
         each = np.arange(len(names))
         part = region = np.zeros_like(each)
         above = pl.Series([parents[-1].name if parents else ""]).new_from_index(0, len(names))
-        coarse = []
+        coarse: list[tuple[Ints, Ints, pl.Series, pl.Series]] = []
         for parent in parents[::-1]:
             part = _numbered(part, parent)
             region = self._grown(part, region, self.least[-1:])
@@ -209,8 +202,8 @@ class Areas(PlaceRule):
 
     @cached_property
     def _order(self) -> Ints:
-        """The areas by their names, which decide between equals; those of unknown people aren't in."""
-        order = self.areas.names.arg_sort().to_numpy().astype(np.int64)
+        """The areas in the order of their names, which decides between equals."""
+        order: Ints = self.areas.names.arg_sort().to_numpy().astype(np.int64)
         if not self.least or self._people is None:
             return order
         return order[~np.isnan(self._people[order])]
@@ -264,14 +257,9 @@ def _labels(
     labels = []
     for _, name, other, n_parts, n_areas, first in summed.sort("of").iter_rows():
         label = name if n_parts == 1 else f"{name} + {n_parts - 1} more"
-        # Regions nest: of one first area and one size there is one.
-        tries = itertools.chain((label, f"{label} ({other})"), _counted(f"{label} ({other})"))
-        label = next(
-            it for it in tries if used.setdefault(it, (first, n_areas)) == (first, n_areas)
-        )
-        labels.append(label)
+        # Regions nest: there is one of a first area and a size.
+        own = first, n_areas
+        others = (f"{label} ({other}{number or ''})" for number in itertools.count())
+        tries = itertools.chain([label], others)
+        labels.append(next(it for it in tries if used.setdefault(it, own) == own))
     return labels
-
-
-def _counted(label: str) -> Iterator[str]:
-    return (f"{label} {number}" for number in itertools.count(2))

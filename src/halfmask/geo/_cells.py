@@ -11,16 +11,16 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._validation import list_of, number_between, one_of
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_known, each_label
+from halfmask.geo._labels import check_known, each_label, rooted
 from halfmask.geo.place_rule import PlaceRule
 from halfmask.geo.points import Points, Unit
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]
@@ -47,7 +47,7 @@ class Cells(PlaceRule):
         The width of the cells of each level in kilometres, the narrowest first; each is a whole
         multiple of the one before.
     unit, crs
-        As of `PointColumns`; outlines are longitudes and latitudes if `crs` is given.
+        As of `PlaceColumns`; outlines are longitudes and latitudes if `crs` is given.
 
     Notes
     -----
@@ -58,9 +58,10 @@ class Cells(PlaceRule):
 
     Examples
     --------
-    >>> tree = Cells((1, 10)).build(pl.Series(["52.371N 4.888E 1km"]), column="home")
-    >>> tree.labels(1)
-    ('52.33N 4.89E 10km',)
+    >>> cells = Cells((1, 10))
+    >>> home = cells.locate(Points(x=np.array([4.89]), y=np.array([52.37])))
+    >>> cells.build(home, column="home").levels.row(0)
+    ('52.366N 4.888E 1km', '52.33N 4.85E 10km', '*')
     """
 
     widths: tuple[float, ...]
@@ -68,7 +69,9 @@ class Cells(PlaceRule):
     crs: str | None = None
 
     def __post_init__(self) -> None:
-        list_of("numbers", _is_number, owner="Cells", widths=self.widths)
+        list_of(
+            "numbers", lambda it: isinstance(it, int | float), owner="Cells", widths=self.widths
+        )
         one_of(("degrees", "metres", "kilometres", "feet"), owner="Cells", unit=self.unit)
         object.__setattr__(self, "widths", tuple(self.widths))
         if not self.widths:
@@ -88,29 +91,19 @@ class Cells(PlaceRule):
         return each_label(partial(self.labels, level=0), there, *self.numbers(points.take(there)))
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
-        """Build the hierarchy of cells from the labels of the narrowest.
-
-        Raises
-        ------
-        HierarchyError
-            If a value is no such label.
-        """
-        cells = self._read(leaf_text(values).to_list(), 0)
-        check_known([it is not None for it in cells], column, "cells")
-        row, across = np.array(cells, dtype=np.int64).reshape(-1, 2).T
-        # The widest first, and within each its own from south to north and west to east.
-        order = np.lexsort([it // step for step in self._steps for it in (across, row)])
-        levels = [self.labels(row[order], across[order], it) for it in range(len(self.widths))]
-        frame = pl.DataFrame(dict(zip(map(str, self.widths), levels, strict=True)))
-        return Hierarchy.from_levels(frame, column=column, root=True)
+        """Build the hierarchy of cells; see `PlaceRule`."""
+        row, across, known = self._read(leaf_text(values).to_list(), 0)
+        check_known(known, column, "cells")
+        levels = range(len(self.widths))
+        return rooted((self.labels(row, across, level) for level in levels), column)
 
     def outline(self, label: str) -> dict[str, Any] | None:
         """Return the corners of a cell; see `PlaceRule`."""
         for level in range(len(self.widths)):
-            for cell in filter(None, self._read([label], level)):
-                edges = self._edges(*(np.array([it]) for it in cell), level)
-                west, south, east, north = (float(it[0]) for it in edges)
-                x, y = np.array([west, east, east, west]), np.array([south, south, north, north])
+            row, column, (known,) = self._read([label], level)
+            if known:
+                west, south, east, north = self._edges(row, column, level)
+                x, y = np.append(west, [east, east, west]), np.append(south, [south, north, north])
                 ring = Points(x=x, y=y, unit=self.unit, crs=self.crs)
                 if self.crs is not None:
                     ring = ring.in_system("degrees", None)
@@ -124,28 +117,18 @@ class Cells(PlaceRule):
         return self.unit if self.crs is None else "degrees"
 
     def numbers(self, points: Points) -> tuple[Ints, Ints]:
-        """Return row and column of the narrowest cell of each point.
-
-        Raises
-        ------
-        DataError
-            If points are further from the origin than cells are counted.
-        """
-        if points.unit != self.unit:
-            raise ParameterError(
-                f"The 'unit' of Cells is {self.unit!r}. Got points in {points.unit!r}."
-            )
-        (x_0, y_0), on_earth = self._origin, points.on_earth
+        """Return row and column of the narrowest cell of each point."""
+        points = points.in_system(self.unit, self.crs)
+        x, y = points.x - self._origin[0], points.y - self._origin[1]
         _, high = self._sides(np.zeros(0, dtype=np.int64), 0)
-        far = int((np.maximum(np.abs(points.x), np.abs(points.y)) > high * _MOST).sum())
+        far = int((np.maximum(np.abs(x), np.abs(y)) > high * _MOST).sum())
         if far:
             raise DataError(f"{far} points are more than {_MOST:.0e} cells from the origin.")
-        row = _floored((points.y - y_0) / high)
-        if on_earth:
+        row = _floored(y / high)
+        if points.on_earth:
             row = np.minimum(row, self._rows * self._steps[-1] - 1)
-        wide, _ = self._sides(row, 0)
-        column = _floored((points.x - x_0) / wide)
-        if on_earth:  # longitudes end where they begin, and all of them meet at a pole
+        column = _floored(x / self._sides(row, 0)[0])
+        if points.on_earth:  # longitudes end where they begin, and all of them meet at a pole
             column[(points.x == 180) | (np.abs(points.y) == 90)] = 0
         return row, column
 
@@ -154,46 +137,39 @@ class Cells(PlaceRule):
         west, south, east, north = self._edges(row, column, level)
         end = f"{self.widths[level]:.12g}km"
         wide, high = self._sides(np.array([self._rows * self._steps[-1] // 2]), level)
+        # So many that a rounded middle is nearer to the middle than to the edge.
         digits = max(0, math.ceil(-math.log10(min(high, wide[0]) / 2)))
-        if self.unit == "degrees":
-            middles = zip(((south + north) / 2).tolist(), ((west + east) / 2).tolist(), strict=True)
+        if self.unit != "degrees":
+            corners = zip(west.tolist(), south.tolist(), strict=True)
             return [
-                f"{abs(lat):.{digits}f}{'NS'[lat < 0]} {abs(lon):.{digits}f}{'EW'[lon < 0]} {end}"
-                for lat, lon in middles
+                f"x={_short(x, digits + 2)} y={_short(y, digits + 2)} {end}" for x, y in corners
             ]
-        corners = zip(west.tolist(), south.tolist(), strict=True)
-        return [f"x={_short(x, digits + 2)} y={_short(y, digits + 2)} {end}" for x, y in corners]
+        middles = zip(((south + north) / 2).tolist(), ((west + east) / 2).tolist(), strict=True)
+        return [
+            f"{abs(lat):.{digits}f}{'NS'[lat < 0]} {abs(lon):.{digits}f}{'EW'[lon < 0]} {end}"
+            for lat, lon in middles
+        ]
 
-    def _read(self, labels: list[str], level: int) -> list[tuple[int, int] | None]:
-        """Return one of the narrowest cells of each label; ``None`` of others than of the level."""
+    def _read(self, labels: list[str], level: int) -> tuple[Ints, Ints, list[bool]]:
+        """Return one of the narrowest cells of each label, and whether it is one of the level."""
         half = 500 * self.widths[level] / _metres_of(self.unit)
         at = np.zeros((2, len(labels)))
         for number, label in enumerate(labels):
-            found = (_ON_EARTH if self.unit == "degrees" else _IN_PLANE).fullmatch(label)
-            if found and self.unit == "degrees":
-                lat, north, lon, east = found.groups()
-                at[:, number] = (
-                    float(lon) * (-1) ** (east == "W"),
-                    float(lat) * (-1) ** (north == "S"),
-                )
-            elif found:
+            if self.unit != "degrees" and (found := _IN_PLANE.fullmatch(label)):
                 at[:, number] = float(found[1]) + half, float(found[2]) + half
-        row, column = self.numbers(Points(x=at[0], y=at[1], unit=self.unit))
+            elif self.unit == "degrees" and (found := _ON_EARTH.fullmatch(label)):
+                north, east = "S N".index(found[2]) - 1, "W E".index(found[4]) - 1
+                at[:, number] = east * float(found[3]), north * float(found[1])
+        row, column = self.numbers(Points(x=at[0], y=at[1], unit=self.unit, crs=self.crs))
         again = self.labels(row, column, level)
-        cells = zip(row.tolist(), column.tolist(), strict=True)
-        return [it if a == b else None for it, a, b in zip(cells, labels, again, strict=True)]
+        return row, column, [one == other for one, other in zip(labels, again, strict=True)]
 
-    def _edges(self, row: Ints, column: Ints, level: int) -> tuple[Floats, ...]:
+    def _edges(self, row: Ints, column: Ints, level: int) -> tuple[NDArray[Any], ...]:
         """Return the western, southern, eastern and northern edges of cells of a level."""
-        (x_0, y_0), step = self._origin, self._steps[level]
+        x, y = (number // self._steps[level] for number in (column, row))
         wide, high = self._sides(row, level)
-        across, up = column // step, row // step
-        return (
-            across * wide + x_0,
-            up * high + y_0,
-            (across + 1) * wide + x_0,
-            (up + 1) * high + y_0,
-        )
+        x_0, y_0 = self._origin
+        return x * wide + x_0, y * high + y_0, (x + 1) * wide + x_0, (y + 1) * high + y_0
 
     def _sides(self, row: Ints, level: int) -> tuple[Floats, float]:
         """Return how wide and high cells of a level are in the unit, in rows of the narrowest."""
@@ -241,4 +217,4 @@ def _exact(number: float) -> Decimal:
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,8 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import need
 from halfmask._validation import list_of
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_known, each_label
+from halfmask.geo._labels import check_known, each_label, rooted
+from halfmask.geo.maps import AreaMap
 from halfmask.geo.place_rule import PlaceRule
 
 if TYPE_CHECKING:
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
     from halfmask.geo.points import Points
 
-#: The resolution of the smallest hexagons of H3, about 1 m wide.
-_FINEST = 15
+_RESOLUTIONS: Final = set(range(16))
 
 
 @dataclass(frozen=True)
@@ -52,23 +52,17 @@ class Hexagons(PlaceRule):
     def __post_init__(self) -> None:
         list_of("integers", _is_integer, owner="Hexagons", resolutions=self.resolutions)
         object.__setattr__(self, "resolutions", tuple(self.resolutions))
-        if sorted(set(self.resolutions), reverse=True) != list(self.resolutions) or not all(
-            0 <= it <= _FINEST for it in self.resolutions or (-1,)
-        ):
+        falling = sorted(set(self.resolutions), reverse=True)
+        if list(self.resolutions) != falling or not set(falling or [-1]) <= _RESOLUTIONS:
             raise ParameterError(
-                f"The 'resolutions' of Hexagons must fall from level to level, within {_FINEST} "
-                "and 0."
+                "The 'resolutions' of Hexagons must fall from level to level, within 15 and 0."
             )
 
     def locate(self, points: Points) -> pl.Series:
         """Return the smallest hexagon of each point; see `PlaceRule`."""
-        if not points.on_earth:
-            raise ParameterError(
-                f"Hexagons needs longitudes and latitudes. Got points in {points.unit!r}.",
-                hint="Use cells, or turn the points into degrees first.",
-            )
         there = points.present
-        return each_label(self._cells, there, points.x[there], points.y[there])
+        at = points.take(there).in_system("degrees", None)
+        return each_label(self._cells, there, at.x, at.y)
 
     def of_codes(self, codes: pl.Series, *, column: str) -> pl.Series:
         """Return the hexagon of the finest resolution that each cell of H3 lies in."""
@@ -84,35 +78,25 @@ class Hexagons(PlaceRule):
         return texts.replace_strict(parents, default=None, return_dtype=pl.String)
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
-        """Build the hierarchy of hexagons of the finest resolution.
-
-        Raises
-        ------
-        HierarchyError
-            If a value is no such hexagon.
-        """
+        """Build the hierarchy of hexagons; see `PlaceRule`."""
         texts = leaf_text(values).to_list()
         known = [_parent(text, self.resolutions[0]) == text for text in texts]
-        check_known(np.array(known, bool), column, "hexagons")
-        rows = [(text, *(_parent(text, up) or "" for up in self.resolutions[1:])) for text in texts]
-        rows.sort(key=lambda row: row[::-1])
-        levels = pl.DataFrame(
-            rows, schema={str(it): pl.String for it in self.resolutions}, orient="row"
-        )
-        return Hierarchy.from_levels(levels, column=column, root=True)
+        check_known(known, column, "hexagons")
+        rest = [[_parent(text, it) or "" for text in texts] for it in self.resolutions[1:]]
+        return rooted((texts, *rest), column)
 
     def outline(self, label: str) -> dict[str, Any] | None:
         """Return the borders of a hexagon; see `PlaceRule`."""
+        if not any(_parent(label, it) == label for it in self.resolutions):
+            return None
         need("shapely")
         import shapely  # noqa: PLC0415 # of an extra
 
-        from halfmask.geo._shapes import geometry_of, whole_areas  # noqa: PLC0415 # of an extra
+        from halfmask.geo._shapes import whole_areas  # noqa: PLC0415 # of an extra
 
-        if not any(_parent(label, it) == label for it in self.resolutions):
-            return None
         ring = [(lon, lat) for lat, lon in _h3().cell_to_boundary(label)]
-        (shape,) = whole_areas(np.array([shapely.Polygon(ring)]), on_earth=True)
-        return geometry_of(shape, "degrees", None)
+        shapes = whole_areas(np.array([shapely.Polygon(ring)]), on_earth=True)
+        return AreaMap(names=pl.Series([label]), shapes=shapes).outline(0)
 
     def _cells(self, lon: NDArray[np.float64], lat: NDArray[np.float64]) -> list[str]:
         cell_of, finest = _h3().latlng_to_cell, self.resolutions[0]

@@ -9,9 +9,11 @@ import polars as pl
 
 from halfmask._errors import DataError, HierarchyError, ParameterError
 from halfmask._validation import integer_at_least, list_of
+from halfmask.data import Hierarchy
+from halfmask.geo.maps import PointMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,6 +29,13 @@ def each_label(
     labels = at.join(places.with_columns(label=made), on=names, how="left", maintain_order="left")
     numbers = np.where(there, np.cumsum(there) - 1, -1)
     return labels["label"].gather(pl.Series(numbers).replace(-1, None))
+
+
+def rooted(levels: Iterable[pl.Series | Sequence[str]], column: str) -> Hierarchy:
+    """Return the hierarchy of levels, the finest first, with the root above."""
+    named = {str(number): pl.Series(it, dtype=pl.String) for number, it in enumerate(levels)}
+    frame = pl.DataFrame(named).sort(list(named)[::-1])
+    return Hierarchy.from_levels(frame, column=column, root=True)
 
 
 def check_known(known: Sequence[bool], column: str, what: str) -> None:
@@ -47,6 +56,16 @@ def rising(least: object, *, owner: str) -> tuple[int, ...]:
     if list(found) != sorted(set(found)):
         raise ParameterError(f"The 'least' of {owner} must rise from level to level.")
     return found
+
+
+def check_people(people: object, *kinds: type, owner: str) -> None:
+    """Raise unless a map is of one of these kinds and says how many people there are."""
+    if not isinstance(people, kinds) or getattr(people, "people", None) is None:
+        wanted = "named areas" if PointMap not in kinds else "points"
+        raise ParameterError(
+            f"The 'people' parameter of {owner} must be a map of {wanted} with numbers of people. "
+            f"Got {type(people).__name__}."
+        )
 
 
 def check_enough(people: float, least: int, *, owner: str) -> None:

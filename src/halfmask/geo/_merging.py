@@ -15,20 +15,9 @@ if TYPE_CHECKING:
 
 
 class Merging:
-    """Regions of areas that grow by merging; greedy, and the same in each run.
+    """Regions of areas that grow, each within something such as its state; greedy.
 
-    Parameters
-    ----------
-    start
-        The number of each area's region.
-    within
-        The number of what each area must stay within, such as its state.
-    people
-        How many people live in each area.
-    pairs
-        Areas that touch each other.
-    middles
-        A point of each area in space.
+    Pairs of areas touch each other; middles are a point of each area in space.
     """
 
     def __init__(

@@ -7,32 +7,32 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._validation import number_between
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._cells import WIDEST, Cells
-from halfmask.geo._labels import check_enough, check_known, each_label, rising
+from halfmask.geo._labels import check_enough, check_known, check_people, each_label, rising, rooted
+from halfmask.geo.maps import PointMap
 from halfmask.geo.place_rule import PlaceRule
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.geo.maps import PointMap
     from halfmask.geo.points import Points, Unit
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
 
-class _Width(NamedTuple):
-    """The cells of a width where people live: those of the narrowest, divided by how many."""
+class _Cell(NamedTuple):
+    """Cells by their lower left one of the smallest, and how often that is doubled."""
 
     row: Ints
     column: Ints
+    doubled: Ints
     people: Floats
-    parent: Ints  # the number of the cell of the next width
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ class Quadtree(PlaceRule):
         object.__setattr__(self, "least", rising(self.least, owner="Quadtree"))
         if not self.least:
             raise ParameterError("The 'least' parameter of Quadtree must be a list, not empty.")
+        check_people(self.people, PointMap, owner="Quadtree")
         check_enough(float(self.people.people.sum()), self.least[-1], owner="Quadtree")
 
     def locate(self, points: Points) -> pl.Series:
         """Return the finest cell of each point; see `PlaceRule`."""
         there = points.present
-        home = self.people.points
-        row, column = self._cells.numbers(points.take(there).in_system(home.unit, home.crs))
+        row, column = self._cells.numbers(points.take(there))
         level = self._find(row, column, 0)
         outside = int((level < 0).sum())
         if outside:
@@ -88,24 +88,14 @@ class Quadtree(PlaceRule):
         )
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
-        """Build the hierarchy of cells from labels of the finest level.
-
-        Raises
-        ------
-        HierarchyError
-            If a value is no such label.
-        """
+        """Build the hierarchy of cells; see `PlaceRule`."""
         texts = leaf_text(values)
         finest = self._named[0]
         check_known([it in finest for it in texts], column, "cells")
         cells = [finest[it] for it in texts]
         row, across = (np.array([cell[it] for cell in cells], dtype=np.int64) for it in (0, 1))
-        levels = {"0": texts}
-        for number in range(1, len(self.least)):
-            labels = self._labels(row, across, self._find(row, across, number))
-            levels[str(number)] = pl.Series(labels, dtype=pl.String)
-        frame = pl.DataFrame(levels)
-        return Hierarchy.from_levels(frame.sort(frame.columns[::-1]), column=column, root=True)
+        coarser = (self._find(row, across, level) for level in range(1, len(self.least)))
+        return rooted((texts, *(self._labels(row, across, it) for it in coarser)), column)
 
     def outline(self, label: str) -> dict[str, Any] | None:
         """Return the corners of a cell; see `PlaceRule`."""
@@ -120,44 +110,42 @@ class Quadtree(PlaceRule):
         """Return how many people live in a cell."""
         return next((named[label][2] for named in self._named if label in named), None)
 
-    def _labels(self, row: Ints, column: Ints, level: Ints) -> list[str]:
-        """Return the labels of cells, each so many times doubled."""
+    def _labels(self, row: Ints, column: Ints, doubled: Ints) -> list[str]:
         labels = np.empty(len(row), dtype=object)
-        for each in np.unique(level).tolist():
-            at = level == each
+        for each in np.unique(doubled).tolist():
+            at = doubled == each
             labels[at] = self._cells.labels(row[at], column[at], each)
         return labels.tolist()
 
-    def _find(self, row: Ints, column: Ints, number: int) -> Ints:
-        """Return how often the narrowest cells are doubled to those of a level; -1: nobody is."""
+    def _find(self, row: Ints, column: Ints, level: int) -> Ints:
+        """Return how often the smallest cells are doubled to those of a level; -1: nobody is."""
+        cells = self._levels[level]
         found = np.full(len(row), -1)
-        for level, cells in enumerate(self._whole[number]):
-            keys, wanted = _key(cells.row, cells.column), _key(row >> level, column >> level)
-            at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-            found[keys[at] == wanted if len(keys) else []] = level
+        for each in np.unique(cells.doubled).tolist():
+            at = cells.doubled == each
+            own = _key(row >> each, column >> each)
+            found[np.isin(own, _key(cells.row[at] >> each, cells.column[at] >> each))] = each
         return found
 
     @cached_property
     def _named(self) -> tuple[dict[str, tuple[int, int, float]], ...]:
-        """A narrowest cell and the people of the cells of each level, by their labels."""
+        """Row, column and people of the cells of each level, by their labels."""
         return tuple(
             {
-                label: (row << level, column << level, people)
-                for level, cells in enumerate(whole)
+                label: (row, column, people)
                 for label, row, column, people in zip(
-                    self._cells.labels(cells.row << level, cells.column << level, level),
-                    *(it.tolist() for it in cells[:3]),
+                    self._labels(*cells[:3]),
+                    *(it.tolist() for it in (cells.row, cells.column, cells.people)),
                     strict=True,
                 )
             }
-            for whole in self._whole
+            for cells in self._levels
         )
 
     @cached_property
     def _cells(self) -> Cells:
         """The narrowest of all doubled widths of which each cell has enough people."""
-        somebody = self.people.people > 0
-        homes, people = self.people.points.take(somebody), self.people.people[somebody]
+        homes, people = self._homes
         widths = [self.smallest]
         while widths[-1] <= WIDEST:
             cells = Cells(tuple(widths), homes.unit, homes.crs)
@@ -172,37 +160,48 @@ class Quadtree(PlaceRule):
         )
 
     @cached_property
-    def _whole(self) -> tuple[list[_Width], ...]:
-        """For each level the cells that aren't divided, by how often they are doubled."""
-        row, column = self._cells.numbers(self.people.points)
-        people = self.people.people
-        widths = []
-        for _ in self._cells.widths:
-            _, first, cell = np.unique(_key(row, column), return_index=True, return_inverse=True)
-            people = np.bincount(cell, people)
-            if widths:
-                widths[-1] = widths[-1]._replace(parent=cell)
-            else:
-                first, people = first[people > 0], people[people > 0]
-            row, column = row[first], column[first]
-            widths.append(_Width(row, column, people, np.zeros(0, dtype=np.int64)))
-            row, column = row >> 1, column >> 1
-        return tuple(_undivided(widths, least) for least in self.least)
+    def _levels(self) -> tuple[_Cell, ...]:
+        """The cells of each level."""
+        homes, people = self._homes
+        row, column = self._cells.numbers(homes)
+        _, first, cell = np.unique(_key(row, column), return_index=True, return_inverse=True)
+        row, column, many = row[first], column[first], _summed(cell, people)
+        doublings = range(len(self._cells.widths))
+        # The number of the cell of each width that each smallest cell lies in.
+        cells = [
+            np.unique(_key(row >> it, column >> it), return_inverse=True)[1] for it in doublings
+        ]
+        return tuple(
+            _whole(row, column, many, _doubled(cells, many, least)) for least in self.least
+        )
+
+    @property
+    def _homes(self) -> tuple[Points, Floats]:
+        somebody = self.people.people > 0
+        return self.people.points.take(somebody), self.people.people[somebody]
 
 
-def _undivided(widths: list[_Width], least: int) -> list[_Width]:
-    """Return the cells of each width that are in none that isn't divided, and aren't divided."""
-    found = []
-    reached = np.ones(len(widths[-1].row), dtype=bool)
-    for cells, below in zip(widths[::-1], [*widths[-2::-1], None], strict=True):
-        fewest = np.full(len(cells.row), np.inf if below else -np.inf)
-        if below:
-            np.minimum.at(fewest, below.parent, below.people)
-        divided = reached & (fewest >= least)
-        found.append(_Width(*(it[reached & ~divided] for it in cells[:3]), cells.parent))
-        if below:
-            reached = divided[below.parent]
-    return found[::-1]
+def _doubled(cells: list[Ints], people: Floats, least: int) -> Ints:
+    """Return how often each smallest cell is doubled to the one that isn't divided."""
+    doubled = np.full(len(people), len(cells) - 1)
+    divided = np.ones(len(people), dtype=bool)
+    for each in range(len(cells) - 1, 0, -1):
+        fewest = np.full(cells[each].max() + 1, np.inf)
+        np.minimum.at(fewest, cells[each], _summed(cells[each - 1], people)[cells[each - 1]])
+        divided &= fewest[cells[each]] >= least
+        doubled[divided] = each - 1
+    return doubled
+
+
+def _whole(row: Ints, column: Ints, people: Floats, doubled: Ints) -> _Cell:
+    """Return each cell that isn't divided once, with its people."""
+    corners = np.stack((row >> doubled << doubled, column >> doubled << doubled, doubled))
+    cells, cell = np.unique(corners, axis=1, return_inverse=True)
+    return _Cell(cells[0], cells[1], cells[2], _summed(cell, people))
+
+
+def _summed(cell: Ints, people: Floats) -> Floats:
+    return np.bincount(cell, people).astype(float)
 
 
 def _key(row: Ints, column: Ints) -> Ints:

@@ -74,17 +74,20 @@ def _read_geojson(path: Path) -> tuple[pl.DataFrame, Any, str | None]:
     return table, shapely.force_2d(np.array(shapes, dtype=object)), crs or None
 
 
-def points_of(shapes: Any) -> NDArray[np.float64] | None:  # noqa: ANN401 # an array of shapely
-    """Return points, or those that lines are made of; ``None`` for areas."""
+def points_of(shapes: Any, *, named: bool) -> NDArray[np.float64] | None:  # noqa: ANN401 # of shapely
+    """Return points, or those that lines without names are made of; ``None`` for areas."""
     kinds = set(shapely.get_type_id(shapes).tolist())
     at: NDArray[np.float64] = shapely.get_coordinates(shapes)
     if kinds <= _POLYGONS:
         return None
-    if kinds <= _LINES:
+    if kinds <= _LINES and not named:
         return np.unique(at, axis=0)
     if kinds <= _POINTS and len(at) == len(shapes):
         return at
-    raise DataError("A map has features of several kinds.", hint="Give points, lines or areas.")
+    raise DataError(
+        "A map must have one point a feature, only areas, or only lines without names and people.",
+        hint="Save features of each kind as a map of their own.",
+    )
 
 
 def whole_areas(shapes: Any, *, on_earth: bool) -> Any:  # noqa: ANN401 # arrays of shapely

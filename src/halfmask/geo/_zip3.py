@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_known, rising
+from halfmask.geo._labels import check_known, check_people, rising, rooted
+from halfmask.geo.maps import AreaMap
 from halfmask.geo.place_rule import PlaceRule
-
-if TYPE_CHECKING:
-    from halfmask.geo.maps import AreaMap
 
 #: Those under 20,000 people in the census of 2000: guidance on 45 CFR 164.514(b)(2)(i)(B).
 CENSUS_2000: Final = frozenset(
     "036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split()  # noqa: SIM905
 )
 _REST: Final = "000"
+_DIGITS: Final = 5
 _PREFIX: Final = 3
+_LOST: Final = "Codes that were stored as numbers have lost zeros: write them in front again."
 _CODE: Final = r"^\d{5}(-?\d{4})?$"
 
 
@@ -54,8 +54,8 @@ class Zip3(PlaceRule):
                 "Zip3 takes one number of people as 'least' with a map of people, and none "
                 f"without. Got {len(self.least)}."
             )
-        if self.people is not None and self.people.people is None:
-            raise ParameterError("The map of people that Zip3 got has no numbers of people.")
+        if self.people is not None:
+            check_people(self.people, AreaMap, owner="Zip3")
 
     def of_codes(self, codes: pl.Series, *, column: str) -> pl.Series:
         """Return ZIP codes with five digits; those that were read as numbers get zeros again."""
@@ -65,32 +65,25 @@ class Zip3(PlaceRule):
             raise DataError(
                 f"Column {column!r} has {strange} values that are no ZIP codes of five or nine "
                 "digits.",
-                hint="Codes that were stored as numbers may have lost zeros: pad them.",
+                hint=_LOST,
             )
-        return texts.str.slice(0, 5)
+        return texts.str.slice(0, _DIGITS)
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
-        """Build the hierarchy of ZIP codes.
-
-        Raises
-        ------
-        HierarchyError
-            If a value is no ZIP code.
-        """
-        texts = _digits(values)
-        check_known(texts.str.contains(_CODE).to_numpy(), column, "ZIP codes")
-        first = texts.str.slice(0, 3)
-        small = [prefix for prefix in first.unique() if self._is_small(prefix)]
-        levels = pl.DataFrame({"0": leaf_text(values), "1": first.set(first.is_in(small), _REST)})
-        return Hierarchy.from_levels(levels.sort("1", "0"), column=column, root=True)
+        """Build the hierarchy of ZIP codes; see `PlaceRule`."""
+        codes = _digits(values)
+        check_known(codes.str.contains(_CODE).to_list(), column, "ZIP codes")
+        prefixes = codes.str.slice(0, _PREFIX)
+        groups = [_REST if self._is_small(prefix) else prefix for prefix in prefixes]
+        return rooted((leaf_text(values), groups), column)
 
     def people_of(self, label: str) -> float | None:
-        """Return how many people the map has in a ZIP code or behind three digits."""
-        if self.people is None or not label.isdigit():
+        """Return how many people live where three digits begin a ZIP code."""
+        if self.people is None or len(label) != _PREFIX:
             return None
         if label == _REST:
             return sum(many for prefix, many in self._people.items() if self._is_small(prefix))
-        return self._people.get(label, 0.0) if len(label) == _PREFIX else None
+        return self._people.get(label)
 
     def _is_small(self, prefix: str) -> bool:
         if self.people is None:
@@ -102,21 +95,18 @@ class Zip3(PlaceRule):
         """The people behind each three digits."""
         if self.people is None:
             return {}
-        strange = int((~self.people.names.str.contains(r"^(\d{3}|\d{5})$")).sum())
-        if strange or self.people.names.str.len_chars().n_unique() > 1:
+        names = self.people.names
+        short = int((~names.str.contains(r"^(\d{3}|\d{5})$")).sum())
+        if short or names.str.len_chars().n_unique() > 1:
             raise DataError(
-                f"The map of people of Zip3 must name its areas by three digits or by five. "
-                f"{strange} of {len(self.people.names)} names have other forms.",
-                hint="Codes that were stored as numbers may have lost zeros: pad them.",
+                "The map of people of Zip3 must name its areas by five digits, or by three. "
+                f"{short} of {len(names)} names are longer or shorter.",
+                hint=_LOST,
             )
-        return dict(
-            pl.DataFrame({"prefix": self.people.names.str.slice(0, 3), "n": self.people.people})
-            .group_by("prefix")
-            .agg(pl.col("n").sum())
-            .iter_rows()
-        )
+        people = pl.DataFrame({"of": names.str.slice(0, _PREFIX), "n": self.people.people})
+        return dict(people.group_by("of").agg(pl.col("n").sum()).iter_rows())
 
 
 def _digits(codes: pl.Series) -> pl.Series:
     texts = leaf_text(codes)
-    return texts.str.zfill(5) if codes.dtype.is_numeric() else texts
+    return texts.str.zfill(_DIGITS) if codes.dtype.is_numeric() else texts

@@ -13,7 +13,7 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, Sch
 from halfmask._foreign import need
 from halfmask._validation import is_text, list_of, number_between
 from halfmask.data import ReadOptions, open_table
-from halfmask.geo.points import PointColumns, Points, Unit
+from halfmask.geo.points import PlaceColumns, Points, Unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class MapFile:
     file
         A table (CSV, Parquet) of points or of named areas, or GeoJSON; relative to the policy.
     points, unit, crs
-        The columns of points, or of the centres of areas; see `PointColumns`. The unit and system
+        The columns of points, or of the centres of areas; see `PlaceColumns`. The unit and system
         of the coordinates of shapes.
     name
         The column or property that names an area; without it a table is one of points.
@@ -60,7 +60,7 @@ class MapFile:
     def __post_init__(self) -> None:
         list_of("names of columns", is_text, owner="MapFile", parents=self.parents)
         number_between(0, np.inf, owner="MapFile", reach=self.reach)
-        PointColumns(self.points or ("x", "y"), self.unit)
+        PlaceColumns(self.points or ("x", "y"), self.unit)
         if self.parents and self.name is None:
             raise ParameterError("A map with parents needs the name of its areas.")
 
@@ -91,7 +91,7 @@ class MapFile:
                     hint='Write points = ["longitude", "latitude"].',
                 )
             return self._areas(source.read())
-        points = PointColumns(self.points, self.unit, self.crs).read(
+        points = PlaceColumns(self.points, self.unit, self.crs).read(
             source.read(), called="the map"
         )
         lost = int((~points.present).sum())
@@ -111,7 +111,7 @@ class MapFile:
 
         table, shapes, crs = _shapes.read_shapes(path)
         where: dict[str, Any] = {"unit": self.unit, "crs": self.crs or crs}
-        at = _shapes.points_of(shapes)
+        at = _shapes.points_of(shapes, named=bool(self.name or self.people))
         if at is not None:
             points = Points(x=at[:, 0], y=at[:, 1], **where).checked(("x", "y"))
             return self._with_points(table, points)
@@ -205,7 +205,7 @@ class AreaMap:
     shapes, centres
         An array of shapely with valid polygons, or points.
     unit, crs
-        Of the polygons, as of `PointColumns`; those of centres are their own.
+        Of the polygons, as of `PlaceColumns`; those of centres are their own.
     reach
         As of `MapFile`.
     """
@@ -251,16 +251,6 @@ class AreaMap:
         """
         found = self._centres or self._polygons
         return found.locate(points.in_system(self.unit, self.crs))
-
-    def contains(self, points: Points) -> NDArray[np.bool_]:
-        """Return whether each point lies in a polygon, without the reach of the map.
-
-        Parameters
-        ----------
-        points
-            As of `locate`.
-        """
-        return self._polygons.inside(points.in_system(self.unit, self.crs)) >= 0
 
     def neighbours(self) -> NDArray[np.int64]:
         """Return pairs of areas that touch, or of centres that Delaunay's triangles link."""

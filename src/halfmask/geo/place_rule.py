@@ -57,7 +57,13 @@ class PlaceRule(Protocol):
         )
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
-        """Build the hierarchy above finest areas; see `halfmask.data.HierarchyRule`."""
+        """Build the hierarchy above finest areas; see `halfmask.data.HierarchyRule`.
+
+        Raises
+        ------
+        HierarchyError
+            If values are no labels of finest areas, with their number.
+        """
 
     def outline(self, label: str) -> dict[str, Any] | None:  # noqa: ARG002 # most rules have some
         """Return the geometry of a label of any level as GeoJSON has it; ``None``: of the root.

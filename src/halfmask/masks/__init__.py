@@ -9,7 +9,8 @@ over the table sees the same. A :class:`TableMask` changes several columns toget
 
 Pseudonyms (:class:`KeyedTokens`, :class:`ReversibleTokens`, :class:`FormatPreserving`,
 :class:`Substitutes`, :class:`ShiftedDates`) have a
-domain and a scope, so that tables join; :func:`reverse_masks` turns reversible ones back.
+domain and a scope, so that tables join; :func:`reverse_masks` turns reversible ones back. So have
+masks of points (:class:`Donut`, :class:`PlanarLaplace`): a home has one masked place.
 
 A new technique is one file next to ``_round.py`` and one line in ``_registry.py``.
 """
@@ -58,6 +59,17 @@ from halfmask.masks._table_mask import (
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
 from halfmask.masks._value_counts import ValueCounts
+from halfmask.masks.geo import (
+    AffinePoints,
+    Donut,
+    GaussianPoints,
+    GridCentres,
+    LocationSwap,
+    PlanarLaplace,
+    StreetNodes,
+    TrimmedEnds,
+    VoronoiEdges,
+)
 from halfmask.masks.pseudonym import Pseudonym, pseudonym_key
 from halfmask.masks.text import TextRedaction
 
@@ -68,24 +80,30 @@ if TYPE_CHECKING:
 __all__ = [
     "MASKS",
     "TABLE_MASKS",
+    "AffinePoints",
     "AnyTableMask",
     "ClaimingMask",
     "CoarsenedDates",
     "CorrelatedNoise",
     "DataShuffling",
+    "Donut",
     "Ff1",
     "FormatPreserving",
+    "GaussianPoints",
+    "GridCentres",
     "HeldColumns",
     "KeyedTokens",
     "KmAnonymity",
     "Law",
     "LocalSuppression",
+    "LocationSwap",
     "Mask",
     "MaskPlan",
     "MaskTraits",
     "Masker",
     "Microaggregation",
     "OrdinalTailCoding",
+    "PlanarLaplace",
     "Pram",
     "Pseudonym",
     "RandomNoise",
@@ -101,13 +119,16 @@ __all__ = [
     "SimpleSampling",
     "StratifiedPram",
     "StratifiedSampling",
+    "StreetNodes",
     "Substitutes",
     "TableMask",
     "TableMaskPlan",
     "TailCoding",
     "TargetedRecordSwapping",
     "TextRedaction",
+    "TrimmedEnds",
     "ValueCounts",
+    "VoronoiEdges",
     "fractions",
     "is_reversible",
     "mask_table",

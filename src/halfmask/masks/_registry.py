@@ -25,15 +25,17 @@ from halfmask.masks._shifted_dates import ShiftedDates
 from halfmask.masks._substitutes import Substitutes
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
-from halfmask.masks.geo._affine import AffinePoints
-from halfmask.masks.geo._donut import Donut
-from halfmask.masks.geo._gaussian import GaussianPoints
-from halfmask.masks.geo._grid import GridCentres
-from halfmask.masks.geo._location_swap import LocationSwap
-from halfmask.masks.geo._planar_laplace import PlanarLaplace
-from halfmask.masks.geo._street_nodes import StreetNodes
-from halfmask.masks.geo._trimmed_ends import TrimmedEnds
-from halfmask.masks.geo._voronoi import VoronoiEdges
+from halfmask.masks.geo import (
+    AffinePoints,
+    Donut,
+    GaussianPoints,
+    GridCentres,
+    LocationSwap,
+    PlanarLaplace,
+    StreetNodes,
+    TrimmedEnds,
+    VoronoiEdges,
+)
 from halfmask.masks.text.redaction import TextRedaction
 
 if TYPE_CHECKING:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from math import sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from halfmask.geo import Points
+from halfmask.plots.geo_map import GeoMap, MapArea
 from halfmask.plots.svg import Anchor, Bar, Chart, Word
 from halfmask.release.page import percent, shortened
 
@@ -143,6 +146,27 @@ def association_chart(found: Associations, *, name: str) -> Chart:
         baseline=None,
         outline="",
         rows=(),
+    )
+
+
+def place_map(column: str, outlines: str, *, name: str) -> GeoMap:
+    """Draw the outlines of a place, with the rows of each area, as a release has them."""
+    found = json.loads(outlines)
+    areas = [
+        MapArea(it["geometry"], it["properties"]["label"], it["properties"]["rows"])
+        for it in found["features"]
+        if it["geometry"] is not None
+    ]
+    metres = None
+    if "unit" in found:
+        one = Points(x=np.ones(1), y=np.zeros(1), unit=found["unit"])
+        metres = float(one.in_space()[0, 0])
+    return GeoMap(
+        name=name,
+        title=f"{column}: rows by area",
+        description=f"{len(areas):,} areas, the darker the more rows.",
+        areas=areas,
+        metres=metres,
     )
 
 

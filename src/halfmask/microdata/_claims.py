@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.table_claims import AREAS_OF_PLACES
 from halfmask.guarantees import Classes, class_codes, class_of_row
 from halfmask.masks import TableMask
+from halfmask.microdata._writing import Support
 from halfmask.microdata.mask_section import stated_masks, stated_parameters
 
 if TYPE_CHECKING:
@@ -185,20 +185,6 @@ def drop_infinite(values: Mapping[str, object]) -> dict[str, Any]:
         return value
 
     return {name: walk(value) for name, value in values.items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Support:
-    """The order or tree of a sensitive column's values, or a place's outlines, as a file."""
-
-    name: str
-    column: str
-    text: str
-
-    @property
-    def sha256(self) -> str:
-        """The hexadecimal SHA-256 of the file."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
 
 
 def list_supports(guarantees: Sequence[Guarantee]) -> tuple[Support, ...]:

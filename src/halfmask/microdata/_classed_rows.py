@@ -12,7 +12,7 @@ import polars as pl
 from halfmask._progress import Progress, silent
 from halfmask._random import keyed_order
 from halfmask.engines import LocalEngine, map_table
-from halfmask.microdata._writing import ShuffledRows, unchanged
+from halfmask.microdata._writing import ShuffledRows, Support, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from halfmask.engines.engine import Part
     from halfmask.guarantees import Guarantee
     from halfmask.masks import MaskedTable
-    from halfmask.microdata._claims import Support
     from halfmask.microdata._policy import Policy
 
 #: The column of a placed row's cell; no column of a table may have such a name.

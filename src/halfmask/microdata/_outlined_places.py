@@ -12,7 +12,7 @@ from halfmask.anonymize import Level
 from halfmask.claims import ClassClaim, Evidence
 from halfmask.claims.manifest import check_name
 from halfmask.claims.table_claims import AREAS_OF_PLACES, PLACES
-from halfmask.microdata._claims import Support
+from halfmask.microdata._writing import Support
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -85,11 +85,11 @@ def _features(rule: PlaceRule, coding: Coding, areas: pl.DataFrame) -> list[dict
 
 
 def _least(rule: PlaceRule, features: Sequence[dict[str, Any]], column: str) -> dict[str, int]:
-    """Return the least number of people that the rule promises, once it is found to be kept."""
-    promised: tuple[int, ...] = getattr(rule, "least", ())
-    if not promised:
+    """Return the least number of people of the rule as a parameter; raise if it isn't kept."""
+    asked: tuple[int, ...] = getattr(rule, "least", ())
+    if not asked:
         return {}
-    least = promised[0]
+    least = asked[0]
     areas = [each["properties"] for each in features if each["geometry"] is not None]
     small = sum(each.get("people", -1) < least for each in areas)
     if small:

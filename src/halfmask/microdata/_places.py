@@ -18,9 +18,8 @@ from halfmask.microdata._hierarchy_section import CENSUS_2000, CODE_RULES, check
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halfmask.geo import AreaMap, MapFile, Maps, PlaceRule, PointColumns, PointMap
+    from halfmask.geo import AreaMap, MapFile, Maps, PlaceColumns, PlaceRule, PointMap
     from halfmask.microdata._hierarchy_section import ColumnHierarchySection
-    from halfmask.microdata._policy_sections import ColumnSection
 
 _POINTS = 'Name the columns of the coordinates: points = ["longitude", "latitude"].'
 
@@ -124,7 +123,13 @@ class PlaceColumn:
 
     name: str
     rule: PlaceRule
-    points: PointColumns | None
+    points: PlaceColumns | None
+    kept: frozenset[str] = frozenset()
+
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        """The columns that it is made of, without those that masks of rows read."""
+        return tuple(name for name in self.reads if name == self.name or name not in self.kept)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -143,11 +148,16 @@ class PlaceColumn:
         return self.rule.locate(self.points.read(frame))
 
 
-def check_place(column: ColumnSection) -> None:
-    """Raise unless the keys of a column that is a place go together."""
-    rule, points = column.place, column.points
-    if points is None and (column.unit != "degrees" or column.crs is not None):
-        key = "unit" if column.crs is None else "crs"
+def check_place(
+    section: ColumnHierarchySection | None,
+    points: tuple[str, str] | None,
+    unit: geo.Unit,
+    crs: str | None,
+) -> None:
+    """Raise unless the hierarchy of a column goes with its points, their unit and their system."""
+    rule = None if section is None else section.place
+    if points is None and (unit != "degrees" or crs is not None):
+        key = "unit" if crs is None else "crs"
         raise PolicyError(f"has the key {key!r}, which goes with 'points'.", hint=_POINTS)
     if points is not None and rule is None:
         raise PolicyError(
@@ -155,31 +165,20 @@ def check_place(column: ColumnSection) -> None:
             hint="Write hierarchy = { cells = [1, 10, 100] }, with widths in km. To move points, "
             "name their columns in a mask of [[masks]].",
         )
-    if rule is None or column.hierarchy is None:
+    if section is None or rule is None:
         return
-    if column.kind != "geo":
-        raise PolicyError(
-            f"has a hierarchy of places, which goes with kind 'geo'. Got {column.kind!r}."
-        )
     if points is None and rule not in CODE_RULES:
         raise PolicyError(f"has a hierarchy by {rule!r} and no points.", hint=_POINTS)
-    if points is not None:
-        _check_points(column, rule, points)
-    if not column.hierarchy.maps:
-        place_rule(column.hierarchy, column.unit, column.crs, {})  # raises where the rule can't be
-
-
-def _check_points(column: ColumnSection, rule: str, points: tuple[str, str]) -> None:
-    if points[0] == points[1]:
+    if points is not None and points[0] == points[1]:
         raise PolicyError("has one column twice in its points.")
-    if rule == "zip3":
+    if points is not None and rule == "zip3":
         raise PolicyError("has points and a hierarchy by 'zip3', which is about ZIP codes.")
-    if rule == "hexagons" and column.unit != "degrees":
+    if rule == "hexagons" and unit != "degrees":
         raise PolicyError(
-            f"has a hierarchy by 'hexagons', which goes with degrees. Got {column.unit!r}.",
+            f"has a hierarchy by 'hexagons', which goes with degrees. Got {unit!r}.",
             hint="Choose cells, or give longitude and latitude.",
         )
-    if column.crs is not None and column.unit == "degrees":
+    if crs is not None and unit == "degrees":
         raise PolicyError("has a crs, which goes with x and y of a plane. Got degrees.")
-    if column.normalize:
-        raise PolicyError("has points and normalize, which is about texts.")
+    if not section.maps:
+        place_rule(section, unit, crs, {})  # raises where the rule can't be

@@ -89,11 +89,13 @@ def _check_sections(policy: PolicySections) -> None:
 def _check_places(policy: PolicySections) -> None:
     """Raise unless places and maps go with the other sections."""
     for name, column in policy.columns.items():
-        twice = [each for each in column.points or () if each in policy.columns]
+        own = [each for each in column.points or () if each in policy.columns]
+        twice = [each for each in own if policy.columns[each].role != "identifier"]
         if twice:
             raise PolicyError(
                 f"[columns.{name}] is made of {twice[0]!r}, which has a section of its own.",
-                hint="Leave that section out: only the place is a column of the release.",
+                hint="Leave that section out: only the place is a column of the release. For a "
+                "mask that reads it, give it the role 'identifier'.",
             )
         if column.hierarchy is not None:
             _check_maps(f"[columns.{name}] hierarchy", column.hierarchy.maps, policy)

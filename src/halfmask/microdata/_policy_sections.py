@@ -191,7 +191,7 @@ class ColumnSection(Section):
                 f"has a hierarchy, which goes with role 'quasi_identifier' or 'sensitive'. "
                 f"Got {self.role!r}."
             )
-        check_place(self)
+        self._check_place()
         return self
 
     @property
@@ -205,6 +205,15 @@ class ColumnSection(Section):
     def place(self) -> str | None:
         """The rule of its hierarchy, if that is about places."""
         return None if self.hierarchy is None else self.hierarchy.place
+
+    def _check_place(self) -> None:
+        check_place(self.hierarchy, self.points, self.unit, self.crs)
+        if self.place and self.kind != "geo":
+            raise PolicyError(
+                f"has a hierarchy of places, which goes with kind 'geo'. Got {self.kind!r}."
+            )
+        if self.points and self.normalize:
+            raise PolicyError("has points and normalize, which is about texts.")
 
     def _check_identifier(self) -> None:
         if self.label:

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING
 
 from halfmask._validation import fraction
 from halfmask.assess.risk import listed
-from halfmask.microdata._charts import class_size_chart, class_size_shares, distribution_chart
+from halfmask.microdata._charts import (
+    class_size_chart,
+    class_size_shares,
+    distribution_chart,
+    place_map,
+)
 from halfmask.release import BarsBlock, PicturesBlock, TableBlock, TextBlock, html_page
 from halfmask.release.page import (
     ChangeBlock,
@@ -394,6 +399,7 @@ def _usefulness(facts: ReportFacts) -> Iterator[AnyBlock]:
     if facts.utility.model is not None:
         yield from _model(facts.utility.model)
     yield from _pictures(facts)
+    yield from _maps(facts)
 
 
 def _model(model: ModelUtility) -> Iterator[AnyBlock]:
@@ -444,6 +450,17 @@ def _pictures(facts: ReportFacts) -> Iterator[AnyBlock]:
         "row."
     )
     yield TextBlock("", [*more, sentence], "soft")
+
+
+def _maps(facts: ReportFacts) -> Iterator[AnyBlock]:
+    """Yield a map of the areas of each place, which the release has as GeoJSON, too."""
+    for number, it in enumerate(facts.places):
+        column = shortened(it.column)
+        drawn = place_map(column, it.text, name=f"map-{number}")
+        nowhere = facts.rows_out - sum(int(area.count or 0) for area in drawn.areas)
+        caption = f"{len(drawn.areas):,} areas. Their outlines are in {it.name}."
+        caption += "".join(_more(nowhere, " {} rows have no area: their place is * or missing."))
+        yield PicturesBlock(f"Areas of {column}", "", [("", drawn, caption)], series=("", ""))
 
 
 def _governance(facts: ReportFacts) -> Iterator[AnyBlock]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from halfmask.claims import Manifest
     from halfmask.guarantees import Guarantee
     from halfmask.masks import Mask, TableMask
+    from halfmask.microdata._claims import Support
     from halfmask.microdata._classed_rows import ClassedRows
     from halfmask.microdata.evaluation import ClassFacts, ReleaseRisk, ReleaseUtility
     from halfmask.release import Release
@@ -80,6 +81,7 @@ class ReportFacts:
     of_persons: bool = False
     checked: tuple[str, ...] = ()
     n_waiting: int = 0
+    places: tuple[Support, ...] = ()
 
     @property
     def left_out_sentence(self) -> str:
@@ -133,6 +135,7 @@ def report_facts(
         of_persons=prepared.persons is not None,
         checked=release.checked,
         n_waiting=prepared.n_waiting,
+        places=prepared.places,
     )
 
 

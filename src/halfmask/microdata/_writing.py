@@ -37,6 +37,20 @@ if TYPE_CHECKING:
 _OFFSET = np.dtype("<u8")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """The order or tree of a sensitive column's values, or a place's outlines, as a file."""
+
+    name: str
+    column: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """The hexadecimal SHA-256 of the file."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
 def put_aside(folder: Path | ObjectFolder, number: int, pieces: Iterable[pl.DataFrame]) -> None:
     """Write the rows of a part into one file, those for each file of the release in one piece.
 

@@ -37,7 +37,8 @@ def mask_parameters(mask: Mask | AnyTableMask) -> dict[str, Any]:
     """
     fields = dataclasses.fields(mask)  # type: ignore[arg-type] # each is one
     values = {field.name: getattr(mask, field.name) for field in fields}
-    kept = {field.name: values[field.name] for field in fields if not _is_default(field, values)}
+    # A field that isn't compared is no parameter, such as the opened maps of a geomask.
+    kept = {it.name: values[it.name] for it in fields if it.compare and not _is_default(it, values)}
     return {"name": mask.name, **kept}
 
 

@@ -76,7 +76,7 @@ class GeoMap:
 
     def svg(self) -> str:
         """Return the map as an SVG element of a page, in the page's colours."""
-        name, (height, parts) = safe(self.name), self._drawn()
+        name, (height, parts) = self._id, self._drawn()
         return (
             f'<svg class="chart" viewBox="0 0 {_WIDE} {height:.0f}" role="img" '
             f'aria-labelledby="{name}-title {name}-desc">'
@@ -95,12 +95,16 @@ class GeoMap:
         ]
         whole = height + 84 + 2 * svg.INSET + svg.MARGIN
         return svg.drawing(
-            safe(self.name),
+            self._id,
             self.title,
             [*head, inside, *parts, "</g>"],
             height=whole,
             described=self.description,
         )
+
+    @property
+    def _id(self) -> str:
+        return safe("-".join(self.name.split()))
 
     def _drawn(self) -> tuple[float, list[str]]:
         """Return the height of the map with its legend, and its shapes."""
@@ -121,19 +125,22 @@ class GeoMap:
             for own, each in zip(rings, self.areas, strict=True)
             if own
         ]
-        parts, steps = _areas(outlines if len(outlines) <= MOST_SHAPES else _joined(outlines, side))
+        if len(outlines) > MOST_SHAPES:
+            outlines = _joined(outlines, side)
+        parts, shades = _areas(outlines)
         before, after = map(put, points)
         parts += _lines(before, after) if 0 < len(before) == len(after) <= _MOST_LINES else []
         parts += [*_dots(before, "before", side), *_dots(after, "after", side)]
-        return height + _LEGEND, [*parts, *_scale(height + 18, scale), *self._legend(steps, height)]
+        parts += [*_scale(height + 18, scale), *self._legend(shades, height)]
+        return height + _LEGEND, parts
 
-    def _legend(self, steps: Sequence[float], height: float) -> list[str]:
+    def _legend(self, shades: Sequence[tuple[float, float]], height: float) -> list[str]:
         """Return what the shades and the points are."""
         parts, y = [], height + _LEGEND - 8
         x = 0.0
-        for number, (low, high) in enumerate(pairwise(steps)):
+        for number, (low, high) in enumerate(shades):
             words = f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
-            if number == len(steps) - 2:
+            if number == len(shades) - 1:
                 words += f" {self.counted}"
             shade = f'fill-opacity="{_shade(number):.2f}" d="M{x:.1f} {y - 10:.1f}h13v13h-13z"'
             parts += [f'<path class="after" {shade}/>', text(x + 19, y + 1, words, "small")]
@@ -150,13 +157,15 @@ class GeoMap:
 
 
 def _rings(geometry: Mapping[str, Any]) -> list[Floats]:
-    """Return the rings of a polygon or of several; of a point, a ring without extent."""
+    """Return the rings of polygons; of each point, a ring without extent."""
     if geometry["type"] == "GeometryCollection":
         return [ring for each in geometry["geometries"] for ring in _rings(each)]
     found: Any = geometry["coordinates"]
-    depth = {"Point": [[found]], "Polygon": found}.get(geometry["type"])
-    nested = [ring for each in found for ring in each] if depth is None else depth
-    return [np.array([it[:2] for it in ring], dtype=float).reshape(-1, 2) for ring in nested]
+    if geometry["type"].startswith("Multi"):
+        one = geometry["type"].removeprefix("Multi")
+        return [it for each in found for it in _rings({"type": one, "coordinates": each})]
+    rings = [[found]] if geometry["type"] == "Point" else found
+    return [np.array([it[:2] for it in ring], dtype=float).reshape(-1, 2) for ring in rings]
 
 
 def _flattened(every: Floats) -> Callable[[Floats], Floats]:
@@ -212,22 +221,27 @@ def _shade(step: int) -> float:
     return 0.14 + 0.17 * step
 
 
-def _areas(outlines: Sequence[_Outline]) -> tuple[list[str], list[float]]:
-    """Return the areas, the largest below, and where their shades begin and end."""
+def _areas(outlines: Sequence[_Outline]) -> tuple[list[str], list[tuple[float, float]]]:
+    """Return the areas, the largest below, and from where to where each shade goes."""
     counts = [count for *_, count in outlines if count is not None]
-    steps = np.unique(np.quantile(counts, np.linspace(0, 1, _STEPS + 1)) if counts else []).tolist()
-    steps *= 2 if len(steps) == 1 else 1
+    edges = np.unique(counts)
+    shades = [(it, it) for it in edges.tolist()]
+    if len(edges) > _STEPS:
+        shares = np.linspace(0, 1, _STEPS + 1)
+        shades = list(pairwise(np.unique(np.quantile(counts, shares, method="nearest")).tolist()))
     parts = []
     for rings, label, count in sorted(outlines, key=lambda it: -sum(map(_ground, it[0]))):
-        fill, words = "0", label
+        drawn, fill, words = _path(rings), "0", label
         if count is not None:
-            fill = f"{_shade(int(np.searchsorted(steps[1:-1], count, side='right'))):.2f}"
-            words = f"{label}: {count:,.0f}"
+            step = np.searchsorted([low for low, _ in shades[1:]], count, side="right")
+            fill, words = f"{_shade(int(step)):.2f}", f"{label}: {count:,.0f}"
+            # The shade of an area below doesn't add to its own.
+            parts.append(f'<path class="ground" fill="{svg.CARD}" d="{drawn}"/>')
         parts.append(
-            f'<path class="after area" fill-opacity="{fill}" stroke="{svg.RULE}" '
-            f'd="{_path(rings)}">{f"<title>{safe(words)}</title>" if label else ""}</path>'
+            f'<path class="after area" fill-opacity="{fill}" stroke="{svg.RULE}" d="{drawn}">'
+            f"{f'<title>{safe(words)}</title>' if label else ''}</path>"
         )
-    return parts, steps
+    return parts, shades
 
 
 def _ground(ring: Floats) -> float:

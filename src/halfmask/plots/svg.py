@@ -87,14 +87,14 @@ class Chart:
 
 
 WIDTH, MARGIN, INSET = 900, 24, 18
-_PAPER, _CARD, INK, SOFT, RULE = "#f5f2ec", "#fffefb", "#1b2430", "#55606e", "#ddd6c9"
+_PAPER, CARD, INK, SOFT, RULE = "#f5f2ec", "#fffefb", "#1b2430", "#55606e", "#ddd6c9"
 BEFORE, AFTER, BAD, GREY = "#a64b06", "#0f6f68", "#a92318", "#8a929c"
 TRACK, WASH, BAD_WASH, ALLOWED = "#ebe6dc", "#e3efec", "#fbe6e2", "#bcdcd6"
 OPEN_WASH = "#fbeeda"
 
 #: What each colour is where the reader's scheme is dark.
 _DARK = {
-    _PAPER: "#14181d", _CARD: "#1c2229", INK: "#ece7dd", SOFT: "#a8b0ba", RULE: "#39424d",
+    _PAPER: "#14181d", CARD: "#1c2229", INK: "#ece7dd", SOFT: "#a8b0ba", RULE: "#39424d",
     BEFORE: "#e8a063", AFTER: "#5cc4b9", BAD: "#f19186", GREY: "#8a929c", TRACK: "#2b333d",
     WASH: "#17352f", BAD_WASH: "#41231f", ALLOWED: "#2a5a53", OPEN_WASH: "#3d2f18",
 }  # fmt: skip
@@ -176,14 +176,14 @@ def line(x: float, y: float, to_x: float, to_y: float, stroke: str, width: float
 
 def circle(x: float, y: float, radius: float, fill: str) -> str:
     """Return a disc with a light rim, so that it is seen on a line of its own colour."""
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{fill}" stroke="{_CARD}"/>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{fill}" stroke="{CARD}"/>'
 
 
 def diamond(x: float, y: float, radius: float, stroke: str) -> str:
     """Return an open diamond."""
     return (
         f'<path d="M{x:.1f} {y - radius:.1f}l{radius:g} {radius:g}l{-radius:g} {radius:g}'
-        f'l{-radius:g} {-radius:g}z" fill="{_CARD}" stroke="{stroke}" stroke-width="2"/>'
+        f'l{-radius:g} {-radius:g}z" fill="{CARD}" stroke="{stroke}" stroke-width="2"/>'
     )
 
 
@@ -191,7 +191,7 @@ def card(y: float, height: float) -> str:
     """Return a card across the drawing, for what belongs together."""
     return (
         f'<rect x="{MARGIN}" y="{y:.1f}" width="{WIDTH - 2 * MARGIN}" height="{height:.1f}" '
-        f'rx="12" fill="{_CARD}" stroke="{RULE}"/>'
+        f'rx="12" fill="{CARD}" stroke="{RULE}"/>'
     )
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from halfmask.claims import Claim
+    from halfmask.plots.geo_map import GeoMap
     from halfmask.plots.svg import Chart
 
 _NUMBER: Final = re.compile(r"(at (least|most) )?[\d,.<>% —]*")
@@ -126,7 +127,7 @@ class PicturesBlock:
     outlined
         Whether charts of numbers draw the original as an outline.
     series
-        What the two colours are of.
+        What the two colours are of; empty where the pictures say so themselves.
     numbers
         The head of the charts' labels, where their numbers are listed.
     """
@@ -134,7 +135,7 @@ class PicturesBlock:
     form: ClassVar[str] = "pictures"
     title: str
     sentence: str
-    pictures: Sequence[tuple[str, Chart, str]]
+    pictures: Sequence[tuple[str, Chart | GeoMap, str]]
     outlined: bool = False
     series: tuple[str, str] = ("original", "released")
     numbers: str = ""

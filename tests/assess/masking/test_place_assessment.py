@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from halfmask.assess.masking import assess_places
-from halfmask.geo import AreaMap, PointColumns, PointMap, Points
+from halfmask.geo import AreaMap, PlaceColumns, PointMap, Points
 
 N = 400
-COLUMNS = PointColumns(("lon", "lat"))
+COLUMNS = PlaceColumns(("lon", "lat"))
 
 
 def homes_of_a_town():
@@ -44,10 +44,19 @@ def test_moved_points_are_measured_and_attacked():
     assert (found.warning or "").startswith("Places can be found: places/")
     said = json.dumps(found.to_dict(), allow_nan=False)
     assert json.loads(said)["columns"] == ["lon", "lat"]
-    titles = [it.title.split(" in ")[0] for it in found.blocks()]
+    *tables, drawn = found.blocks()
+    titles = [it.title.split(" in ")[0] for it in tables]
     assert titles == ["Places", "People near masked places", "Attacks on places"]
-    for block in found.blocks():
+    for block in tables:
         assert all(len(row) == len(block.columns) for row in block.rows)
+
+    # The page has masked points alone; the owner's picture has both.
+    (_, released, _), = drawn.pictures  # fmt: skip
+    assert released.before is None
+    assert 'class="before"' not in released.svg()
+    assert found.to_svg().count('class="before"') == found.to_svg().count('class="after"') == N + 1
+    assert "before" not in found.to_dict()
+    assert str(homes.x[0]) not in repr(found)
 
 
 def test_points_without_maps_and_without_rows():

@@ -26,7 +26,7 @@ TILES = ["1|5", "2|6", None, "9|7"]
 class Tile:
     """Whole kilometres of two numbers, as a text."""
 
-    reads = ("x", "y")
+    reads = replaces = ("x", "y")
     dtype = pl.String()
 
     def derive(self, frame: pl.DataFrame) -> pl.Series:
@@ -78,7 +78,7 @@ def test_two_of_the_same_columns() -> None:
 class Initial:
     """The first letter of a text, in its place."""
 
-    reads = ("sex",)
+    reads = replaces = ("sex",)
     dtype = pl.String()
 
     def derive(self, frame: pl.DataFrame) -> pl.Series:

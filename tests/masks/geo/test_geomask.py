@@ -126,15 +126,15 @@ def test_what_it_leaks_and_who_it_keeps_together():
         ({"unit": "miles"}, "unit"),
         ({"same_within": -1}, "same_within"),
         ({"within": ""}, "within"),
-        ({"radius": (500, 100)}, "not below"),
+        ({"radius": (500, 100)}, "smaller one"),
         ({"radius": (0, 0)}, "above 0"),
         ({"radius": (1, 2, 3)}, "two numbers"),
-        ({"radius": (-1, 2)}, "range"),
-        ({"radius": (1, float("inf"))}, "range"),
+        ({"radius": (-1, 2)}, "above 0"),
+        ({"radius": (1, float("inf"))}, "above 0"),
         ({"radius": None}, "Got 0"),
         ({"k": (2, 5)}, "Got 2"),
         ({"radius": None, "k": (2, 5)}, "together"),
-        ({"radius": None, "k": (2, 5.5), "addresses": "a"}, "int"),
+        ({"radius": None, "k": (2, 5.5), "addresses": "a"}, "whole"),
         ({"radius": None, "people": (2, 5)}, "together"),
         ({"density": "a"}, "together"),
     ],
@@ -155,5 +155,5 @@ def test_what_tables_cannot_be():
         masked(donut(person="id"), {"x": [1.0, None], "y": [1.0, None], "id": [None, None]})
     with pytest.raises(DataError, match="1 of 2 rows"):
         masked(donut(), {"x": [1.0, 1.0], "y": [None, 1.0]})
-    with pytest.raises(ParameterError, match="isn't given"):
+    with pytest.raises(ParameterError, match="Got none"):
         masked(donut(within="land"), {"x": [1.0], "y": [1.0]})

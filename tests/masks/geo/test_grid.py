@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
@@ -86,6 +88,12 @@ def test_text_cells_of_csv_are_read():
 
 
 def test_parameters_that_cannot_be():
-    for wrong in ({"width": 0.5}, {"width": 1e8}, {"unit": "miles"}, {"columns": ("x",)}):
+    wrongs: list[dict[str, Any]] = [
+        {"width": 0.5},
+        {"width": 1e8},
+        {"unit": "miles"},
+        {"columns": ("x",)},
+    ]
+    for wrong in wrongs:
         with pytest.raises(ParameterError):
             GridCentres(**{"columns": ("x", "y"), "width": 10, **wrong})

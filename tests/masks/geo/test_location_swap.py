@@ -8,7 +8,7 @@ import pytest
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.geo import PointMap, Points
-from halfmask.masks.geo._location_swap import LocationSwap
+from halfmask.masks import LocationSwap
 
 KEY = bytes(range(32))
 
@@ -94,5 +94,5 @@ def test_places_alone_are_counted_and_missing_ones_stay_missing():
         )
     with pytest.raises(ParameterError, match="'radius'"):
         swapped(table, **given, radius=(800, 100))
-    with pytest.raises(ParameterError, match="the map 'homes', which isn't given"):
+    with pytest.raises(ParameterError, match="the map 'homes', of points"):
         swapped(table, **given, addresses="homes")

@@ -16,7 +16,7 @@ from halfmask.assess.attacks._inputs import (
     check_owners,
     check_plain,
 )
-from halfmask.geo import PointColumns, PointMap, Unit
+from halfmask.geo import PlaceColumns, PointMap, Unit
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,7 +81,7 @@ class PlacesTarget(TakenInputs):
 
     def __post_init__(self) -> None:
         TakenInputs.__post_init__(self)
-        columns = PointColumns(self.points, self.unit)
+        columns = PlaceColumns(self.points, self.unit)
         names = [*columns.columns, *(it for it in (self.person, self.time) if it is not None)]
         for table, where in ((self.original, "the original"), (self.released, "the release")):
             check_columns(names, table.columns, where=where)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from halfmask._facts import Facts
 from halfmask.assess.attacks import PlacesTarget, attack, explain_verdicts
@@ -11,16 +13,18 @@ from halfmask.assess.masking._assessment import ARMS, three_arms
 from halfmask.assess.risk import PlaceRisk, percent, place_risk
 from halfmask.assess.utility import place_utility
 from halfmask.geo import PointMap
-from halfmask.release import TableBlock
+from halfmask.plots.geo_map import GeoMap
+from halfmask.release import PicturesBlock, TableBlock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import polars as pl
 
+    from halfmask.assess._arrays import Floats
     from halfmask.assess.attacks import Finding
     from halfmask.assess.utility import PlaceUtility
-    from halfmask.geo import AreaMap, PointColumns
+    from halfmask.geo import AreaMap, PlaceColumns, Points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +41,8 @@ class PlaceAssessment(Facts):
         The people near masked points, by each map of people.
     findings
         Attacks on the masked points: by addresses, and by a few known places.
+    before, after
+        The points, for `to_svg` alone.
     """
 
     facts = ("columns", "utility", "risks", "attacks=findings")
@@ -45,6 +51,8 @@ class PlaceAssessment(Facts):
     utility: PlaceUtility
     risks: tuple[PlaceRisk, ...]
     findings: tuple[Finding, ...]
+    before: Points = field(repr=False, compare=False)
+    after: Points = field(repr=False, compare=False)
 
     @property
     def warning(self) -> str | None:
@@ -53,8 +61,25 @@ class PlaceAssessment(Facts):
         worst = max(broken, key=lambda it: it.outcome.excess.value, default=None)
         return None if worst is None else f"Places can be found: {worst.sentence}"
 
-    def blocks(self) -> tuple[TableBlock, ...]:
-        """Return tables for the page of a release: numbers, no place."""
+    def to_svg(self) -> str:
+        """Draw original and masked points on one map, as SVG.
+
+        It shows original places: keep it private.
+        """
+        return self._map("Places before and after", before=_drawn(self.before)).drawing()
+
+    def _map(self, title: str, **before: Floats) -> GeoMap:
+        return GeoMap(
+            name=f"places-{'-'.join(self.columns)}",
+            title=title,
+            description=self.utility.sentence,
+            after=_drawn(self.after),
+            metres=None if self.after.on_earth else 1.0,
+            **before,
+        )
+
+    def blocks(self) -> tuple[TableBlock | PicturesBlock, ...]:
+        """Return tables and a map for the page of a release: numbers, and no original place."""
         named = " and ".join(map(repr, self.columns))
         measured = TableBlock(
             title=f"Places in {named}",
@@ -82,13 +107,16 @@ class PlaceAssessment(Facts):
             ],
             caption=" ".join(explain_verdicts(self.findings)),
         )
-        return tuple(block for block in (measured, near, attacks) if block.rows)
+        caption = f"{self.utility.points:,} of the released points."
+        released = self._map(f"Masked places in {named}")
+        drawn = PicturesBlock(f"Map of {named}", "", [("", released, caption)], series=("", ""))
+        return (*(block for block in (measured, near, attacks) if block.rows), drawn)
 
 
 def assess_places(
     original: pl.DataFrame,
     masked: pl.DataFrame,
-    points: PointColumns,
+    points: PlaceColumns,
     *,
     maps: Sequence[PointMap | AreaMap] = (),
     k: int = 10,
@@ -137,10 +165,16 @@ def assess_places(
     people += [it for it in areas if it.shapes is not None and it.people is not None]
     return PlaceAssessment(
         columns=points.columns,
+        before=true,
+        after=seen,
         utility=place_utility(true, seen, areas=next(located, None)),
         risks=tuple(place_risk(true, seen, people=it, k=k) for it in people),
         findings=attack(target, unprotected=target.unprotected()).findings,
     )
+
+
+def _drawn(points: Points) -> Floats:
+    return np.column_stack((points.x, points.y)) if points.on_earth else points.in_space()
 
 
 def _rows(found: PlaceUtility) -> Iterator[list[str]]:

@@ -24,6 +24,10 @@ class DerivedColumn(Protocol):
         """The columns that it is made of, one at least."""
 
     @property
+    def replaces(self) -> tuple[str, ...]:
+        """Those of them that the table then doesn't have."""
+
+    @property
     def dtype(self) -> pl.DataType:
         """Its type."""
 
@@ -47,7 +51,7 @@ class DerivedReader(ReaderAround):
         self, reader: Reader, derived: Mapping[str, DerivedColumn], *, in_memory: bool
     ) -> None:
         self._reader, self._derived = reader, dict(derived)
-        gone = {name for each in derived.values() for name in each.reads}
+        gone = {name for each in derived.values() for name in each.replaces}
         _check(reader.columns, derived, gone)
         self.columns = tuple(
             name

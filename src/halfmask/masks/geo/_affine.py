@@ -54,9 +54,9 @@ class AffinePoints(Pseudonym):
     **Guarantees.** Shapes stay: distances between points have one factor, angles stay. Draws are
     unknown without the key.
 
-    **Edge cases.** Who knows the places of three people computes all others exactly; of two, nearly
-    so. So take it for pictures, not for data that others get. Points of the earth more than
-    1,000 km from the centre are an error.
+    **Edge cases.** An attacker who knows the places of three people computes all others; with
+    two, nearly all. Take it for pictures, not for data that others get. Points of the earth more
+    than 1,000 km from the centre are an error.
 
     Examples
     --------
@@ -92,9 +92,9 @@ class AffinePoints(Pseudonym):
 
     def _check_together(self) -> None:
         point_columns(self)
-        check_rising(self.scale, owner="AffinePoints", most=10, scale=self.scale)
+        check_rising(owner="AffinePoints", most=10, scale=self.scale)
         list_of("two numbers", is_number, owner="AffinePoints", centre=self.centre)
-        if len(self.centre) != 2 or not self.scale[0]:
+        if len(list(self.centre)) != 2 or not self.scale[0]:
             raise ParameterError(
                 f"The mask {self.name!r} has two coordinates as its 'centre', and factors above 0."
             )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
-from halfmask.geo import AreaMap, PointMap
+from halfmask.geo import PointMap
 from halfmask.geo.nearest import Neighbours
 from halfmask.masks.geo._geomask import Geomask, check_rising
 
 if TYPE_CHECKING:
     from halfmask.geo import Points
-    from halfmask.masks.geo._geomask import Ints, Numbers, Places
+    from halfmask.masks.geo._geomask import DrawnPlaces, Ints, Numbers
 
 #: The farthest that places may move by density, in metres.
 _FARTHEST: Final = 1e6
@@ -28,7 +28,7 @@ class Donut(Geomask):
 
     Parameters
     ----------
-    columns, unit, person, same_within, within, maps, domain, scope
+    columns, unit, crs, person, same_within, within, maps, domain, scope
         See `Geomask`.
     radius
         The least and the greatest distance in metres.
@@ -93,7 +93,7 @@ class Donut(Geomask):
         for name in ("radius", "k", "people"):
             pair = getattr(self, name)
             if pair is not None:
-                check_rising(pair, whole=name == "k", owner="Donut", **{name: pair})
+                check_rising(whole=name == "k", owner="Donut", **{name: pair})
                 object.__setattr__(self, name, tuple(pair))
         for name, named in (("k", "addresses"), ("people", "density")):
             if (getattr(self, name) is None) != (getattr(self, named) is None):
@@ -102,12 +102,12 @@ class Donut(Geomask):
                     hint=f"{named!r} names a map, by which {name!r} is counted.",
                 )
 
-    def _masked(self, places: Places) -> Points:
+    def _masked(self, places: DrawnPlaces) -> Points:
         near = None
         if self.addresses is not None:
             near = Neighbours(self._map(self.addresses, PointMap, places.points))
         inner, outer = self._radii(places.points, near)
-        drawn = places.measured_by(inner.round(2), outer.round(2))
+        drawn = replace(places, measures=(inner.round(2), outer.round(2)))
 
         def draw(which: Ints, attempt: int) -> Points:
             share, turn = drawn.fractions(2, which=which, attempt=attempt)
@@ -129,13 +129,12 @@ class Donut(Geomask):
         if near is not None and self.k is not None:
             return near.radius_to(points, self.k[0]), near.radius_to(points, self.k[1])
         if self.people is not None and self.density is not None:
-            areas = self._map(self.density, AreaMap, points)
+            areas, number = self._areas(self.density, points)
             if areas.people is None:
                 raise ParameterError(
                     f"The map {self.density!r} of the mask {self.name!r} has no people.",
                     hint='Write people = "POP": the property that says how many live in an area.',
                 )
-            number = self._areas_of(points, areas, self.density)
             with np.errstate(divide="ignore"):
                 each = 1e6 * (areas.square_kilometres() / areas.people)[number] / np.pi
             far = int((each * self.people[1] > _FARTHEST**2).sum())

@@ -11,7 +11,7 @@ from halfmask.masks.geo._geomask import Geomask
 
 if TYPE_CHECKING:
     from halfmask.geo import Points
-    from halfmask.masks.geo._geomask import Ints, Places
+    from halfmask.masks.geo._geomask import DrawnPlaces, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +20,7 @@ class GaussianPoints(Geomask):
 
     Parameters
     ----------
-    columns, unit, person, same_within, within, maps, domain, scope
+    columns, unit, crs, person, same_within, within, maps, domain, scope
         See `Geomask`.
     sigma
         The standard deviation of the move eastwards and of that northwards, in metres.
@@ -48,7 +48,7 @@ class GaussianPoints(Geomask):
 
     sigma: float = field(metadata={"gt": 0, "le": 1e6})
 
-    def _masked(self, places: Places) -> Points:
+    def _masked(self, places: DrawnPlaces) -> Points:
         def draw(which: Ints, attempt: int) -> Points:
             share, turn = places.fractions(2, which=which, attempt=attempt)
             far = self.sigma * np.sqrt(-2 * np.log(share))

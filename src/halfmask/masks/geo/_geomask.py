@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import derived_key
-from halfmask._validation import integer_at_least, list_of, number_between
-from halfmask.geo import AreaMap, Maps, PointColumns, PointMap, Points, Unit
+from halfmask.geo import AreaMap, Maps, PlaceColumns, PointMap, Points, Unit
 from halfmask.masks._mask import MaskTraits
-from halfmask.masks._numbers import check_numeric
+from halfmask.masks._numbers import check_numeric, is_number
 from halfmask.masks._row_draws import fractions
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
@@ -44,36 +44,22 @@ _NOT_DRAWN_BY: Final = frozenset({"columns", "person", "domain", "scope", "maps"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Places:
-    """The different places of a table, each of one person, with random numbers of their own.
-
-    A place's numbers depend on the key, the person, the coordinates and `measures` alone, such as
-    the radii: with one bearing for two radii, two releases would show the way to the place.
-    """
+class DrawnPlaces:
+    """The different places of a table, each of one person, with random numbers of their own."""
 
     points: Points
     persons: tuple[str, ...] | None = field(repr=False)
     key: bytes = field(repr=False)
+    #: Such as the radii: two releases of one bearing and other radii show the way to the place.
     measures: tuple[Numbers, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return len(self.points)
 
-    def measured_by(self, *measures: Numbers) -> Self:
-        """Return them with draws that depend on a measure of each, too."""
-        return replace(self, measures=measures)
-
     def fractions(self, n: int, *, which: Ints | None = None, attempt: int = 0) -> Numbers:
-        """Return numbers between 0 and 1, shape (n, places), for some of the places.
+        """Return up to 8 numbers between 0 and 1 for each of some places, shape (n, places).
 
-        Parameters
-        ----------
-        n
-            How many for each place: up to 8.
-        which
-            The places, by number; by default all.
-        attempt
-            Those of different attempts are independent.
+        They depend on the key, the person, the coordinates, the measures and the attempt alone.
         """
         chosen = np.arange(len(self)) if which is None else which
         parts = np.column_stack([self.points.x, self.points.y, *self.measures])[chosen]
@@ -81,19 +67,16 @@ class Places:
         persons = [b""] * len(chosen)
         if self.persons is not None:
             persons = [self.persons[i].encode() for i in chosen.tolist()]
-        salt = attempt.to_bytes(16, "little")
-        digests = b"".join(
-            hashlib.blake2b(
-                raw[i * width : (i + 1) * width] + person,
-                key=self.key,
-                digest_size=64,
-                salt=salt,
-                person=b"halfmask/place",
-            ).digest()
-            for i, person in enumerate(persons)
+        made = partial(
+            hashlib.blake2b,
+            key=self.key,
+            digest_size=64,
+            salt=attempt.to_bytes(16, "little"),
+            person=b"halfmask/place",
         )
-        drawn = np.frombuffer(digests, dtype="<u8").reshape(len(chosen), 8)[:, :n].T
-        return fractions(drawn.astype(np.uint64))
+        digests = [made(raw[i * width :][:width] + it).digest() for i, it in enumerate(persons)]
+        drawn = np.frombuffer(b"".join(digests), dtype="<u8").reshape(len(chosen), 8)
+        return fractions(drawn[:, :n].T.astype(np.uint64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +88,7 @@ class Geomask(Pseudonym):
     columns
         Longitude and latitude, in this order; of a plane, x and y.
     unit, crs
-        See `halfmask.geo.PointColumns`.
+        See `halfmask.geo.PlaceColumns`.
     person
         The column that says whose row it is: two people at one place have two masked places.
     same_within
@@ -176,11 +159,11 @@ class Geomask(Pseudonym):
         places, rows, place = self._places(table, key)
         return HeldColumns(put_points(table, self.columns, self._masked(places), rows, place))
 
-    def _masked(self, places: Places) -> Points:
+    def _masked(self, places: DrawnPlaces) -> Points:
         """Return the masked place of each place."""
         raise NotImplementedError
 
-    def _places(self, table: pl.DataFrame, key: bytes) -> tuple[Places, Ints, Ints]:
+    def _places(self, table: pl.DataFrame, key: bytes) -> tuple[DrawnPlaces, Ints, Ints]:
         """Return the different places; the rows that have one, and the number of the place."""
         points = point_columns(self).read(table)
         rows = np.flatnonzero(points.present)
@@ -195,7 +178,7 @@ class Geomask(Pseudonym):
         place = frame.join(
             different.with_row_index("place"), on=frame.columns, how="left", maintain_order="left"
         )["place"]
-        places = Places(
+        places = DrawnPlaces(
             points=replace(points, x=different["x"].to_numpy(), y=different["y"].to_numpy()),
             persons=None if self.person is None else tuple(different["person"].to_list()),
             key=derived_key(key, self._drawn_by()),
@@ -224,19 +207,15 @@ class Geomask(Pseudonym):
     def _map(self, name: str, kind: type[_Map], points: Points) -> _Map:
         """Return an opened map: points in the unit of the table's, or areas."""
         found = self.maps.get(name)
-        if found is None:
-            raise ParameterError(
-                f"The mask {self.name!r} names the map {name!r}, which isn't given.",
-                hint=f"[[Give maps={{{name!r}: ...}}|Add [maps.{name}] to the policy]].",
-            )
         if not isinstance(found, kind):
             wanted = "points" if kind is PointMap else "areas"
+            got = "one of another kind" if name in self.maps else "none"
             raise ParameterError(
-                f"The map {name!r} of the mask {self.name!r} must be one of {wanted}."
+                f"The mask {self.name!r} needs the map {name!r}, of {wanted}. Got {got}.",
+                hint=f"[[Give maps={{{name!r}: ...}}|Add [maps.{name}] to the policy]].",
             )
         if isinstance(found, PointMap):
-            own = found.points.in_system(points.unit, points.crs)
-            return replace(found, points=own)
+            return replace(found, points=found.points.in_system(points.unit, points.crs))
         return found
 
     def _moved(self, points: Points, far: Numbers, turn: Numbers) -> Points:
@@ -245,22 +224,15 @@ class Geomask(Pseudonym):
         return rounded(points.moved(far * np.sin(angle), far * np.cos(angle)), self.decimals)
 
     def _tried(
-        self, places: Places, draw: Callable[[Ints, int], Points], *, asked: str = ""
+        self, places: DrawnPlaces, draw: Callable[[Ints, int], Points], *, asked: str = ""
     ) -> Points:
         """Return for each place the first draw that does, and that lies in the same area.
 
-        Parameters
-        ----------
-        places
-            All of them.
-        draw
-            Takes numbers of places and that of the attempt; missing where its draw doesn't do.
-        asked
-            What a draw must have, in words.
+        `draw` takes numbers of places and that of the attempt, and returns missing points where
+        its draw isn't as `asked`.
         """
         left, x, y = np.arange(len(places)), np.empty(len(places)), np.empty(len(places))
-        areas = None if self.within is None else self._map(self.within, AreaMap, places.points)
-        home = left if areas is None else self._areas_of(places.points, areas, self.within)
+        areas, home = self._areas(self.within, places.points) if self.within else (None, left)
         for attempt in range(_TRIES):
             found = draw(left, attempt)
             good = found.present
@@ -277,7 +249,9 @@ class Geomask(Pseudonym):
             hint="Give a larger radius, or leave these places out.",
         )
 
-    def _areas_of(self, points: Points, areas: AreaMap, name: str | None) -> Ints:
+    def _areas(self, name: str, points: Points) -> tuple[AreaMap, Ints]:
+        """Return a map of areas, and the number of the area of each point."""
+        areas = self._map(name, AreaMap, points)
         found = areas.locate(points)
         beyond = int((found < 0).sum())
         if beyond:
@@ -285,16 +259,16 @@ class Geomask(Pseudonym):
                 f"{beyond} of {len(points)} places lie in no area of the map {name!r}.",
                 hint="Leave these places out, or take a map with their areas.",
             )
-        return found
+        return areas, found
 
 
-def point_columns(mask: Any) -> PointColumns:  # noqa: ANN401 # one that has them
+def point_columns(mask: Any) -> PlaceColumns:  # noqa: ANN401 # one that has them
     """Return the two columns of a mask of points."""
-    return PointColumns(mask.columns, mask.unit, getattr(mask, "crs", None))
+    return PlaceColumns(mask.columns, mask.unit, getattr(mask, "crs", None))
 
 
 def move_rows(
-    table: pl.DataFrame, columns: PointColumns, move: Callable[[Points], Points]
+    table: pl.DataFrame, columns: PlaceColumns, move: Callable[[Points], Points]
 ) -> HeldColumns:
     """Return the plan of a mask by which a point's new place follows from it alone."""
     points = columns.read(table)
@@ -303,21 +277,17 @@ def move_rows(
     return HeldColumns(put_points(table, columns.columns, moved, rows, np.arange(len(rows))))
 
 
-def check_rising(
-    pair: object, *, whole: bool = False, most: float = 1e7, owner: str, **named: object
-) -> None:
+def check_rising(*, whole: bool = False, most: float = 1e7, owner: str, **named: object) -> None:
     """Raise unless a parameter is two numbers, the second above 0 and at least the first."""
-    list_of("two numbers", lambda it: not isinstance(it, str), owner=owner, **named)
-    numbers = list(pair)  # type: ignore[call-overload] # it is one
-    for each in numbers:
-        if whole:
-            integer_at_least(1, owner=owner, **dict.fromkeys(named, each))
-        else:
-            number_between(0, most, owner=owner, **dict.fromkeys(named, each))
-    if len(numbers) != 2 or not 0 < numbers[1] >= numbers[0]:
+    ((name, pair),) = named.items()
+    is_pair = isinstance(pair, list | tuple) and len(pair) == 2 and all(map(is_number, pair))
+    low, high = pair if is_pair else (-1, -1)  # type: ignore[misc] # it has two
+    if not (whole <= low <= high <= most and high > 0) or (whole and (low % 1 or high % 1)):
         raise ParameterError(
-            f"The {next(iter(named))!r} parameter of {owner} must be two numbers: the second is "
-            "above 0, and not below the first."
+            f"The {name!r} parameter of {owner} must be two "
+            f"{'whole numbers from 1' if whole else 'numbers above 0'} to {most:g}, the "
+            "smaller one first.",
+            hint="Write radius = [100, 500], for example.",
         )
 
 

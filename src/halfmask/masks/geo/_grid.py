@@ -35,7 +35,7 @@ class GridCentres(CheckedMask):
     Notes
     -----
     **Guarantees.** A point moves by at most 0.71 widths in a plane. On the earth, squares lie in
-    rows between parallels and are about as wide as high: at most 0.9 widths, but for the poles.
+    rows between parallels and are about as wide as high: at most 0.9 widths, more at the poles.
     Points of one square have one centre.
 
     **Edge cases.** How many people live in a square isn't counted: use a place with `cells` or

@@ -14,7 +14,7 @@ from halfmask.masks.geo._geomask import Geomask, check_rising, rounded
 
 if TYPE_CHECKING:
     from halfmask.geo import Points
-    from halfmask.masks.geo._geomask import Ints, Places
+    from halfmask.masks.geo._geomask import DrawnPlaces, Ints
 
 #: An address so near, in metres, is the place itself in other digits.
 _SAME: Final = 0.02
@@ -67,10 +67,10 @@ class LocationSwap(Geomask):
     addresses: str | None = field(default=None, metadata={"min_length": 1})
 
     def _check_own(self) -> None:
-        check_rising(self.radius, owner="LocationSwap", radius=self.radius)
+        check_rising(owner="LocationSwap", radius=self.radius)
         object.__setattr__(self, "radius", tuple(self.radius))
 
-    def _masked(self, places: Places) -> Points:
+    def _masked(self, places: DrawnPlaces) -> Points:
         persons: list[str] | None = None
         others = PointMap(points=places.points, people=np.ones(len(places)))
         if self.addresses is not None:

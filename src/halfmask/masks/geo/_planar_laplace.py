@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from halfmask.geo import Points
     from halfmask.masks._mask import ReadColumns
-    from halfmask.masks.geo._geomask import Places
+    from halfmask.masks.geo._geomask import DrawnPlaces
 
 #: The share of epsilon that draws use. The rest is for floats, rounding and the earth's shape.
 DRAWN_SHARE: Final = 0.999
@@ -32,11 +32,11 @@ class PlanarLaplace(Geomask):
 
     Parameters
     ----------
-    columns, unit, person, domain, scope
+    columns, unit, crs, person, same_within, within, maps, domain, scope
         See `Geomask`. It takes neither `within` nor `same_within`.
     epsilon, metres
-        How much the masked place may reveal about places so many metres apart, such as ln 4 = 1.386
-        at 200 metres. Epsilon per metre is their quotient, 0.0001 to 1.
+        How much the masked place may reveal about places so many metres apart, such as 1.386, the
+        logarithm of 4, at 200 metres. Their quotient is 0.0001 to 1.
     places
         How many different places a person has at most. Their epsilons add up.
 
@@ -78,7 +78,7 @@ class PlanarLaplace(Geomask):
     }  # fmt: skip
 
     epsilon: float = field(metadata={"gt": 0})
-    metres: float = field(metadata={"gt": 0})
+    metres: float = field(default=1.0, metadata={"gt": 0})
     places: int = field(default=1, metadata={"ge": 1})
 
     def _check_own(self) -> None:
@@ -124,7 +124,7 @@ class PlanarLaplace(Geomask):
             )
         ]
 
-    def _masked(self, places: Places) -> Points:
+    def _masked(self, places: DrawnPlaces) -> Points:
         self._check_places(places)
         high, low, turn = places.fractions(3)
         # 106 bits where few are left, so that the tail has its law.
@@ -135,13 +135,13 @@ class PlanarLaplace(Geomask):
         far = -(1 + lambertw(-beyond / np.e, k=-1).real) / rate
         return self._moved(places.points, far, turn)
 
-    def _check_places(self, places: Places) -> None:
+    def _check_places(self, places: DrawnPlaces) -> None:
         if places.persons is None:
             return
         counts = pl.Series(places.persons).value_counts()["count"]
         more = int((counts > self.places).sum())
         if more:
             raise DataError(
-                f"{more} people have more places than {self.places}, up to {counts.max()}.",
+                f"{more} people have more places than {self.places}, up to {max(counts)}.",
                 hint="Give more 'places', each of which costs an epsilon, or drop some of theirs.",
             )

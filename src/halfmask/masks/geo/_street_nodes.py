@@ -14,7 +14,7 @@ from halfmask.masks.geo._geomask import Geomask, rounded
 
 if TYPE_CHECKING:
     from halfmask.geo import Points
-    from halfmask.masks.geo._geomask import Ints, Places
+    from halfmask.masks.geo._geomask import DrawnPlaces, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class StreetNodes(Geomask):
     nodes: str = field(metadata={"min_length": 1})
     nearest: int = field(default=1, metadata={"ge": 1, "le": 1000})
 
-    def _masked(self, places: Places) -> Points:
+    def _masked(self, places: DrawnPlaces) -> Points:
         nodes = self._map(self.nodes, PointMap, places.points).points
         if len(nodes) < self.nearest:
             raise DataError(f"The map {self.nodes!r} has {len(nodes)} nodes for {self.nearest}.")

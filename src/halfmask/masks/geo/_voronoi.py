@@ -15,7 +15,7 @@ from halfmask.masks.geo._geomask import Geomask, rounded
 
 if TYPE_CHECKING:
     from halfmask.geo import Points
-    from halfmask.masks.geo._geomask import Numbers, Places
+    from halfmask.masks.geo._geomask import DrawnPlaces, Numbers
 
 #: Next places that are looked at first.
 _NEXT: Final = 8
@@ -67,7 +67,7 @@ class VoronoiEdges(Geomask):
                 hint="Take the mask 'donut' or 'location-swap' to keep points in their areas.",
             )
 
-    def _masked(self, places: Places) -> Points:
+    def _masked(self, places: DrawnPlaces) -> Points:
         need("scipy")
         sites = places.points
         if self.addresses is not None:

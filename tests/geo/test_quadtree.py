@@ -1,0 +1,153 @@
+"""Cells are divided only as long as enough people live in each quarter where anybody does."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halfmask._errors import DataError, HierarchyError, ParameterError
+from halfmask.geo import AreaMap, PointMap, Points, Quadtree
+
+
+def points(*at, unit="metres"):
+    x, y = np.array(at, dtype=float).reshape(-1, 2).T
+    return Points(x=x, y=y, unit=unit)
+
+
+def addresses(*at, unit="metres"):
+    return PointMap(points=points(*at, unit=unit), people=np.ones(len(at)))
+
+
+def divided(homes, left, below, side, least):
+    """Return the corner and side of the cell of each home, by recursion."""
+    half = side // 2
+    quarters = [
+        ([h for h in homes if left + dx <= h[0] < left + dx + half and y <= h[1] < y + half], dx, y)
+        for dx in (0, half)
+        for y in (below, below + half)
+    ]
+    if side == 1 or any(0 < len(inside) < least for inside, _, _ in quarters):
+        return dict.fromkeys(homes, (left, below, side))
+    return {
+        home: cell
+        for inside, dx, y in quarters
+        for home, cell in divided(inside, left + dx, y, half, least).items()
+    }
+
+
+HOMES = st.lists(
+    st.tuples(st.integers(0, 15), st.integers(0, 15)), min_size=4, max_size=60, unique=True
+)
+
+
+@given(HOMES, st.sampled_from([(2,), (1, 4), (3, 4)]))
+def test_cells_are_those_of_a_recursion(homes, least):
+    rule = Quadtree(1, addresses(*(np.array(homes) * 1000 + 500)), least)
+    labels = rule.locate(points(*(np.array(homes) * 1000 + 1)))
+    levels = rule.build(labels.unique(), column="home").levels
+
+    for level, enough in enumerate(least):
+        expected = divided(homes, 0, 0, 16, enough)
+        path = {row[0]: row[level] for row in levels.iter_rows()}
+        found = [path[label] for label in labels]
+        assert found == [
+            f"x={x * 1000} y={y * 1000} {side}km" for x, y, side in map(expected.get, homes)
+        ]
+        for label, many in Counter(found).items():
+            assert rule.people_of(label) == many >= enough
+
+
+@pytest.mark.parametrize(("least", "means"), [(2, [1, 2, 3, 4]), (5, [2.5])])
+def test_values_averaged_are_those_of_sdcspatial(least, means):
+    # protect_quadtree of sdcSpatial 0.6.9, one value a cell of 4 x 4; see rooms-to-build 2.2.
+    values = [1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4]
+    at = points(*((1000 * (n % 4) + 500, 1000 * (n // 4) + 500) for n in range(16)))
+    rule = Quadtree(1, PointMap(points=at, people=np.ones(16)), (least,))
+
+    found = pl.DataFrame({"cell": rule.locate(at), "value": values})
+
+    averaged = found.group_by("cell").agg(pl.col("value").mean())["value"]
+    assert averaged.sort().to_list() == means
+
+
+def test_points_where_nobody_lives_are_counted():
+    rule = Quadtree(1, addresses((100, 100), (200, 100), (5100, 100), (5200, 100)), (2,))
+
+    labels = rule.locate(points((900, 900), (math.nan, math.nan), (5500, 10)))
+    assert labels.to_list() == ["x=0 y=0 1km", None, "x=5000 y=0 1km"]
+    with pytest.raises(DataError, match="3 points lie in cells where the map of people"):
+        rule.locate(points((2500, 100), (900, 900), (1e6, 0), (-1, 0)))
+
+
+def test_one_address_and_too_few_people():
+    rule = Quadtree(1, addresses((100, 100)), (1,))
+    assert rule.locate(points((999, 0))).to_list() == ["x=0 y=0 1km"]
+    with pytest.raises(DataError, match="has 1 in all, fewer than the 2 of 'least'"):
+        Quadtree(1, addresses((100, 100)), (2,))
+    nobody = PointMap(points=points((1, 1), (2, 2)), people=np.array([0.0, 0.4]))
+    with pytest.raises(DataError, match=r"has 0\.4 in all"):
+        Quadtree(1, nobody, (1,))
+    # West and east of the origin no cell has both.
+    with pytest.raises(DataError, match="widest cells"):
+        Quadtree(1, addresses((-100, 100), (100, 100)), (2,)).locate(points((100, 100)))
+
+
+def test_people_of_several_at_one_address_count_each():
+    map_ = PointMap(points=points((100, 100), (1100, 100)), people=np.array([7.0, 5]))
+
+    assert Quadtree(1, map_, (5,)).locate(points((1, 1), (1001, 1))).n_unique() == 2
+    assert Quadtree(1, map_, (6,)).locate(points((1, 1), (1001, 1))).n_unique() == 1
+
+
+@pytest.mark.parametrize("at", [(4.9, 52.37), (179.99, -16.5), (-179.99, -16.5), (0.001, 89.9)])
+def test_cells_of_the_earth_hold_their_people(at):
+    rng = np.random.default_rng(48)
+    x = at[0] + rng.normal(0, 0.05, 400)
+    y = at[1] - np.abs(rng.normal(0, 0.05, 400))
+    homes = points(*zip((x + 180) % 360 - 180, y, strict=True), unit="degrees")
+    rule = Quadtree(0.5, PointMap(points=homes, people=np.ones(400)), (10, 50))
+
+    labels = rule.locate(homes)
+    levels = rule.build(labels.unique(), column="home").levels
+
+    assert levels.height > 1
+    for level in (0, 1):
+        path = {row[0]: row[level] for row in levels.iter_rows()}
+        counted = Counter(path[label] for label in labels)
+        assert min(counted.values()) >= (10, 50)[level]
+        for label, many in counted.items():
+            assert rule.people_of(label) == many
+            outline = rule.outline(label) or {}
+            (west, south), _, (east, north), *_ = outline["coordinates"][0]
+            inside = (homes.x >= west) & (homes.x < east) & (homes.y >= south) & (homes.y <= north)
+            assert inside.sum() == many
+
+
+def test_other_labels_are_counted_and_not_quoted():
+    rule = Quadtree(1, addresses((100, 100), (200, 100)), (2,))
+    with pytest.raises(HierarchyError, match="has 2 values that are no cells") as refused:
+        rule.build(pl.Series(["CANARY", "x=0 y=0 1km", "x=9000 y=0 1km"]), column="home")
+    assert "CANARY" not in str(refused.value)
+    assert rule.outline("x=9000 y=0 1km") is rule.outline("*") is None
+    assert rule.people_of("*") is None
+    with pytest.raises(ParameterError, match="Quadtree needs points"):
+        rule.of_codes(pl.Series(["CANARY"]), column="home")
+
+
+@pytest.mark.parametrize(
+    ("smallest", "least"), [(0, (1,)), (1, ()), (1, (2, 1)), (1, (0,)), (1, 5), (1, (1.5,))]
+)
+def test_parameters_are_checked(smallest, least):
+    with pytest.raises(ParameterError, match=r"'smallest'|'least'"):
+        Quadtree(smallest, addresses((100, 100), (200, 100)), least)
+
+
+def test_a_map_of_names_says_nothing_of_where_people_live():
+    with pytest.raises(ParameterError, match="must be a map of points"):
+        Quadtree(1, AreaMap(names=pl.Series(["a"]), people=np.ones(1)), (1,))  # type: ignore[arg-type] # refused

@@ -121,7 +121,7 @@ class PlacesTarget(TakenInputs):
         return found
 
     def pairs(self) -> tuple[Points, Points, NDArray[np.int64]]:
-        """Return true and released places where both are there, and the numbers of these rows."""
+        """Return true and released places of rows with both, and the numbers of these."""
         true, seen = self.places[0].take(self.owner_of_row), self.places[1]
         rows = np.flatnonzero(true.present & seen.present)
         return true.take(rows), seen.take(rows), rows

@@ -79,7 +79,7 @@ class PlaceAssessment(Facts):
         )
 
     def blocks(self) -> tuple[TableBlock | PicturesBlock, ...]:
-        """Return tables and a map for the page of a release: numbers, and no original place."""
+        """Return tables and a map for the page of a release, without original places."""
         named = " and ".join(map(repr, self.columns))
         measured = TableBlock(
             title=f"Places in {named}",

@@ -29,7 +29,7 @@ _THURSDAY = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeAndWork(PlaceGuesses, name="places/home-and-work", target=PlacesTarget, needs=_NEEDS):
-    """Guess where people live and work by their most frequent places at night and by day.
+    """Guess where people live and work by their places at night and by day.
 
     Parameters
     ----------

@@ -259,7 +259,7 @@ def _summed(counts: Floats) -> Floats:
     padded = np.pad(counts, 1)
     rows, columns = counts.shape
     parts = [padded[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
-    return np.sum(parts, axis=0)
+    return np.asarray(np.sum(parts, axis=0))
 
 
 def _area_counts(areas: AreaMap, original: Points, masked: Points) -> dict[str, object]:

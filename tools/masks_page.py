@@ -81,6 +81,11 @@ TECHNIQUES: Mapping[str, Technique] = {
         keeps="Values that aren't suppressed; rows",
         oracle="Brute-force minimum of small tables; figures of sdcMicro; naive counts",
     ),
+    "location-swap": Technique(
+        source="Zhang, Freundschuh, Lenzer and Zandbergen 2017",
+        keeps="Real places; counts by larger areas",
+        oracle="Distances to all places; chances of persons by their counts",
+    ),
     "microaggregation": Technique(
         source="Domingo-Ferrer and Mateo-Sanz 2002 (MDAV); Hansen and Mukherjee 2003; Gower 1971",
         keeps="Means of columns, and most of the variance and correlations for small k",
@@ -151,6 +156,11 @@ TECHNIQUES: Mapping[str, Technique] = {
         keeps="Expected frequencies of the column in each stratum",
         oracle="transition frequencies of each stratum by a chi-square test",
     ),
+    "street-nodes": Technique(
+        source="Swanlund, Schuurman, Zandbergen and Brussoni 2020",
+        keeps="Points on streets; counts by larger areas",
+        oracle="Ranks of all nodes by distance; chances by chi-square",
+    ),
     "stratified-sampling": Technique(
         source="Cochran 1977, chapter 5",
         keeps="Rows unchanged; the share of each stratum with a fraction",
@@ -170,6 +180,16 @@ TECHNIQUES: Mapping[str, Technique] = {
         source="RFC 7693 (BLAKE2); integers by FF1 and by the prefix cipher",
         keeps="Which values are equal; of integers also width and sign, if asked for",
         oracle="hashlib, called value by value; a naive FF1 on integers",
+    ),
+    "trimmed-ends": Technique(
+        source="Hassan, Hussain and Bates 2018",
+        keeps="Rows unchanged between the ends of trips",
+        oracle="Distances to all ends of trips, one by one",
+    ),
+    "voronoi": Technique(
+        source="Seidl, Paulus, Jankowski and Regenfelder 2015",
+        keeps="Clusters; counts by larger areas",
+        oracle="Distances to all places, and shorter ways in 64 directions",
     ),
 }
 #: A section of a policy for each technique: the table shows it, and a test reads it.
@@ -193,6 +213,13 @@ EXAMPLES: Mapping[str, str] = {
     "donut": 'columns = ["longitude", "latitude"], radius = [100, 500]',
     "gaussian": 'columns = ["longitude", "latitude"], sigma = 300',
     "grid": 'columns = ["longitude", "latitude"], width = 500',
+    "location-swap": 'columns = ["longitude", "latitude"], radius = [100, 1000]',
+    "voronoi": 'columns = ["longitude", "latitude"]',
+    "street-nodes": 'columns = ["longitude", "latitude"], nodes = "streets", nearest = 3',
+    "trimmed-ends": (
+        'columns = ["longitude", "latitude"], trip = "ride", time = "at", person = "rider", '
+        "metres = 300"
+    ),
     "planar-laplace": 'columns = ["longitude", "latitude"], epsilon = 1.386, metres = 200',
     "correlated-noise": 'columns = ["income", "assets"], variance_ratio = 0.1, decimals = 0',
     "data-shuffling": 'columns = ["income"], given = ["age"]',

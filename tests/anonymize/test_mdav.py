@@ -18,7 +18,7 @@ from halfmask.guarantees import (
     measure,
 )
 from halfmask.kernels.partition import mdav
-from halfmask.kernels.partition.mdav import ComparedColumns, mdav_groups
+from halfmask.kernels.partition.mdav import PointColumns, mdav_groups
 
 QUASI = ["age", "town", "pay"]
 
@@ -56,7 +56,7 @@ def test_cells_of_numbers_are_the_groups_of_mdav():
     points = (rows - rows.mean(axis=0)) / rows.std(axis=0)
 
     cells = Anonymizer(guarantees=[KAnonymity(k=4)], method=Mdav()).fit(rows).cells_
-    group = mdav_groups(points, ComparedColumns.means(3), k=4, block_rows=1000)
+    group = mdav_groups(points, PointColumns.means(3), k=4, block_rows=1000)
 
     pairs = set(zip(cells.tolist(), group.tolist(), strict=True))
     assert len(pairs) == len(set(cells)) == len(set(group)) == 75

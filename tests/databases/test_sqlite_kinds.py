@@ -183,4 +183,4 @@ def test_homes_move_and_a_mask_by_a_map_is_refused(tmp_path):
     far = [((x - i % 3 * 1000) ** 2 + (y - 5.5) ** 2) ** 0.5 for i, (x, y) in enumerate(found) if x]
     assert 100 <= min(far) <= max(far) <= 500
     with pytest.raises(PolicyError, match="a database has no \\[maps\\]"):
-        copied(tmp_path / "b", rules + 'radius = [100, 500]\nwithin = "land"\n', script)
+        copied(tmp_path, rules + 'radius = [1, 9]\nwithin = "land"\n', script, name="other.db")

@@ -18,10 +18,10 @@ from halfmask._errors import (
     ParameterError,
     SchemaError,
 )
-from halfmask.geo import PointColumns, Points
+from halfmask.geo import PlaceColumns, Points
 from halfmask.geo.points import arc_of, straight_of
 
-LON_LAT = PointColumns(("lon", "lat"))
+LON_LAT = PlaceColumns(("lon", "lat"))
 CELL = "77.123"  # no message may hold it
 
 
@@ -30,7 +30,7 @@ def frame(first, second, names=("lon", "lat")):
 
 
 def read(first, second, *, names=("lon", "lat"), unit="degrees"):
-    return PointColumns(names, unit).read(frame(first, second, names))
+    return PlaceColumns(names, unit).read(frame(first, second, names))
 
 
 def refused(error, first, second, **options):
@@ -65,12 +65,12 @@ def test_an_absent_column_is_named_with_the_nearest():
 @pytest.mark.parametrize("columns", [("lon",), ("lon", "lon"), "lon", ("a", "b", "c"), (1, 2)])
 def test_a_point_has_two_columns(columns):
     with pytest.raises(ParameterError, match="columns"):
-        PointColumns(columns)
+        PlaceColumns(columns)
 
 
 def test_a_unit_is_one_of_four():
     with pytest.raises(ParameterError, match="unit"):
-        PointColumns(("x", "y"), "miles")  # type: ignore[arg-type]
+        PlaceColumns(("x", "y"), "miles")  # type: ignore[arg-type]
 
 
 def test_one_coordinate_alone_is_counted():

@@ -21,6 +21,15 @@ NEEDED: dict[str, dict[str, Any]] = {
     "correlated-noise": {"variance_ratio": 0.1, "decimals": 0},
     "local-suppression": {"k": 2},
     "stratified-sampling": {"by": ("g",), "n": 1},
+    "donut": {"radius": (1, 2)},
+    "gaussian": {"sigma": 9},
+    "planar-laplace": {"epsilon": 1, "metres": 200},
+    "affine": {"centre": (5, 52), "rotation": 9, "scale": (1, 1), "shift": 9},
+    "grid": {"width": 500},
+    "location-swap": {"radius": (1, 2)},
+    "voronoi": {},
+    "street-nodes": {"nodes": "streets"},
+    "trimmed-ends": {"trip": "t", "time": "at", "metres": 9},
 }
 LISTS = [
     (name, each.name)

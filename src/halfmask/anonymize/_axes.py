@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask.anonymize.coding import relative_weights
-from halfmask.kernels.partition.mdav import MEAN, MEDIAN, MISSING, MODE, ComparedColumns
+from halfmask.kernels.partition.mdav import MEAN, MEDIAN, MISSING, MODE, PointColumns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,15 +60,15 @@ class Axes:
         found = [places[column] for places, column in zip(self.places, codes, strict=True)]
         return np.ascontiguousarray(np.concatenate(found, axis=1))
 
-    def columns(self, codes: Sequence[NDArray[np.integer]]) -> ComparedColumns:
+    def columns(self, codes: Sequence[NDArray[np.integer]]) -> PointColumns:
         """Return how the points of these rows are compared and averaged."""
         if not self.capped:
-            return ComparedColumns.means(sum(places.shape[1] for places in self.places))
+            return PointColumns.means(sum(places.shape[1] for places in self.places))
         levels = [
             np.zeros(0) if average == MEAN else places[:, 0]
             for places, average in zip(self.places, self.averages, strict=True)
         ]
-        return ComparedColumns(
+        return PointColumns(
             capped=True,
             averages=np.array(self.averages, dtype=np.int64),
             codes=np.stack(codes, axis=1).astype(np.int32),

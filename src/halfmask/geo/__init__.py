@@ -1,6 +1,6 @@
 """Places: points and areas, how a point becomes coarser, and how it is moved.
 
-Start with `PointColumns`, which reads the points of a table, and `MapFile`, which opens a map.
+Start with `PlaceColumns`, which reads the points of a table, and `MapFile`, which opens a map.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from halfmask.geo._zip3 import Zip3
 from halfmask.geo.maps import AreaMap, MapFile, PointMap
 from halfmask.geo.maps import Maps as Maps
 from halfmask.geo.place_rule import PlaceRule
-from halfmask.geo.points import PointColumns, Points
+from halfmask.geo.points import PlaceColumns, Points
 from halfmask.geo.points import Unit as Unit
 
 __all__ = [
@@ -22,8 +22,8 @@ __all__ = [
     "Cells",
     "Hexagons",
     "MapFile",
+    "PlaceColumns",
     "PlaceRule",
-    "PointColumns",
     "PointMap",
     "Points",
     "Quadtree",

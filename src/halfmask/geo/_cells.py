@@ -47,7 +47,7 @@ class Cells(PlaceRule):
         The width of the cells of each level in kilometres, the narrowest first; each is a whole
         multiple of the one before.
     unit, crs
-        As of `PointColumns`; outlines are longitudes and latitudes if `crs` is given.
+        As of `PlaceColumns`; outlines are longitudes and latitudes if `crs` is given.
 
     Notes
     -----

@@ -13,7 +13,7 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, Sch
 from halfmask._foreign import need
 from halfmask._validation import is_text, list_of, number_between
 from halfmask.data import ReadOptions, open_table
-from halfmask.geo.points import PointColumns, Points, Unit
+from halfmask.geo.points import PlaceColumns, Points, Unit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class MapFile:
     file
         A table (CSV, Parquet) of points or of named areas, or GeoJSON; relative to the policy.
     points, unit, crs
-        The columns of points, or of the centres of areas; see `PointColumns`. The unit and system
+        The columns of points, or of the centres of areas; see `PlaceColumns`. The unit and system
         of the coordinates of shapes.
     name
         The column or property that names an area; without it a table is one of points.
@@ -60,7 +60,7 @@ class MapFile:
     def __post_init__(self) -> None:
         list_of("names of columns", is_text, owner="MapFile", parents=self.parents)
         number_between(0, np.inf, owner="MapFile", reach=self.reach)
-        PointColumns(self.points or ("x", "y"), self.unit)
+        PlaceColumns(self.points or ("x", "y"), self.unit)
         if self.parents and self.name is None:
             raise ParameterError("A map with parents needs the name of its areas.")
 
@@ -91,7 +91,7 @@ class MapFile:
                     hint='Write points = ["longitude", "latitude"].',
                 )
             return self._areas(source.read())
-        points = PointColumns(self.points, self.unit, self.crs).read(
+        points = PlaceColumns(self.points, self.unit, self.crs).read(
             source.read(), called="the map"
         )
         lost = int((~points.present).sum())
@@ -205,7 +205,7 @@ class AreaMap:
     shapes, centres
         An array of shapely with valid polygons, or points.
     unit, crs
-        Of the polygons, as of `PointColumns`; those of centres are their own.
+        Of the polygons, as of `PlaceColumns`; those of centres are their own.
     reach
         As of `MapFile`.
     """

@@ -46,7 +46,7 @@ _NORTHWARDS: Final = {"y", "lat", "latitude", "northing", "breite"}
 
 
 @dataclass(frozen=True, slots=True)
-class PointColumns:
+class PlaceColumns:
     """The two columns of a point.
 
     Parameters
@@ -65,13 +65,13 @@ class PointColumns:
     crs: str | None = None
 
     def __post_init__(self) -> None:
-        list_of("names of columns", is_text, owner="PointColumns", columns=self.columns)
+        list_of("names of columns", is_text, owner="PlaceColumns", columns=self.columns)
         if len(set(self.columns)) != 2:
             raise ParameterError(
-                "The 'columns' parameter of PointColumns must be two columns: longitude and "
+                "The 'columns' parameter of PlaceColumns must be two columns: longitude and "
                 "latitude, or x and y."
             )
-        one_of(("degrees", *_METRES), owner="PointColumns", unit=self.unit)
+        one_of(("degrees", *_METRES), owner="PlaceColumns", unit=self.unit)
         object.__setattr__(self, "columns", tuple(self.columns))
 
     def read(self, frame: pl.DataFrame, *, called: str = "the table") -> Points:
@@ -160,7 +160,7 @@ class Points:
     x, y
         Longitude and latitude in degrees, or x and y in the unit.
     unit, crs
-        As of `PointColumns`.
+        As of `PlaceColumns`.
     """
 
     x: NDArray[np.float64] = field(repr=False)
@@ -246,7 +246,7 @@ class Points:
         Parameters
         ----------
         unit, crs
-            As of `PointColumns`. Without a system, x and y are in the same one, whatever it is.
+            As of `PlaceColumns`. Without a system, x and y are in the same one, whatever it is.
 
         Raises
         ------

@@ -10,7 +10,7 @@ import numpy as np
 from halfmask._facts import Facts
 from halfmask.anonymize import Level
 from halfmask.assess.masking import assess_places
-from halfmask.geo import PointColumns, PointMap, Points, Unit
+from halfmask.geo import PlaceColumns, PointMap, Points, Unit
 from halfmask.geo.points import arc_of
 from halfmask.microdata._class_fit import redraw
 from halfmask.microdata._outlined_places import MIXED
@@ -50,7 +50,7 @@ def assess_moved(rows: MaskedRows, *, share: float) -> Iterator[PlaceAssessment]
         found = assess_places(
             before,
             after.with_columns(before[name] for name in person),
-            PointColumns(mask.columns, mask.unit),
+            PlaceColumns(mask.columns, mask.unit),
             maps=[it for name, it in maps.items() if name not in nobodys and _fits(it, mask.unit)],
             k=(getattr(mask, "k", None) or (_K,))[0],
             person=next(iter(person), None),

@@ -18,7 +18,7 @@ from halfmask.microdata._hierarchy_section import CENSUS_2000, CODE_RULES, check
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from halfmask.geo import AreaMap, MapFile, Maps, PlaceRule, PointColumns, PointMap
+    from halfmask.geo import AreaMap, MapFile, Maps, PlaceColumns, PlaceRule, PointMap
     from halfmask.microdata._hierarchy_section import ColumnHierarchySection
 
 _POINTS = 'Name the columns of the coordinates: points = ["longitude", "latitude"].'
@@ -123,7 +123,7 @@ class PlaceColumn:
 
     name: str
     rule: PlaceRule
-    points: PointColumns | None
+    points: PlaceColumns | None
     kept: frozenset[str] = frozenset()
 
     @property

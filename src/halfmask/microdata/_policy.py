@@ -15,7 +15,7 @@ from halfmask._errors import PolicyError
 from halfmask._html_table import html_table
 from halfmask._sections import Choice, in_old_keys
 from halfmask.data import Column, ReadOptions, Schema
-from halfmask.geo import PointColumns
+from halfmask.geo import PlaceColumns
 from halfmask.microdata._hierarchy_section import build_listed, hierarchy_of
 from halfmask.microdata._places import PlaceColumn, open_maps, place_rule
 from halfmask.microdata._policy_checks import asks_for_tree, check_policy
@@ -169,7 +169,7 @@ class Policy(PolicySections):
         places = {}
         for name, it in self.columns.items():
             if it.place:
-                points = None if it.points is None else PointColumns(it.points, it.unit, it.crs)
+                points = None if it.points is None else PlaceColumns(it.points, it.unit, it.crs)
                 places[name] = PlaceColumn(
                     name, self.place_rule(name), points, kept=frozenset(self.columns)
                 )

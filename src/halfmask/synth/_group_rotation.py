@@ -115,7 +115,7 @@ def _groups(
         MEAN,
         MISSING,
         MODE,
-        ComparedColumns,
+        PointColumns,
         mdav_groups,
     )
 
@@ -128,7 +128,7 @@ def _groups(
             table = column.ranks.copy()
             table[column.missing] = MISSING
         places.append(table[codes])
-    columns = ComparedColumns(
+    columns = PointColumns(
         capped=True,
         averages=np.array([MEAN if it.is_number else MODE for it, _ in coded], dtype=np.int64),
         codes=np.stack([codes for _, codes in coded], axis=1).astype(np.int32),

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from halfmask.assess.masking import assess_places
-from halfmask.geo import AreaMap, PointColumns, PointMap, Points
+from halfmask.geo import AreaMap, PlaceColumns, PointMap, Points
 
 N = 400
-COLUMNS = PointColumns(("lon", "lat"))
+COLUMNS = PlaceColumns(("lon", "lat"))
 
 
 def homes_of_a_town():

@@ -17,7 +17,7 @@ from halfmask.kernels.partition.mdav import (
     MEDIAN,
     MISSING,
     MODE,
-    ComparedColumns,
+    PointColumns,
     mdav_groups,
     middles,
     nearest_points,
@@ -89,7 +89,7 @@ def mixed(draw):
     ranks = np.where(rng.random(n) < missing, n_levels, rng.integers(0, n_levels, n))
     levels = np.append(np.arange(n_levels) / (n_levels - 1), MISSING)
     categories = rng.integers(0, n_categories, n)
-    columns = ComparedColumns(
+    columns = PointColumns(
         capped=True,
         averages=np.array([MEAN, MEDIAN, MODE]),
         codes=np.column_stack([np.zeros(n), ranks, categories]).astype(np.int32),
@@ -102,7 +102,7 @@ def mixed(draw):
 @given(numbers(), st.integers(2, 7))
 def test_the_groups_of_numbers_are_those_of_the_paper(points, k):
     k = min(k, len(points))
-    columns = ComparedColumns.means(points.shape[1])
+    columns = PointColumns.means(points.shape[1])
     group = mdav_groups(points, columns, k=k, block_rows=1000)
 
     assert members(group) == by_the_paper(points, columns, k)
@@ -121,7 +121,7 @@ def test_the_groups_of_mixed_columns_are_those_of_the_paper(table, k):
 @pytest.mark.slow
 def test_blocks_that_are_filled_again_change_nothing(monkeypatch):
     points = np.random.default_rng(3).normal(size=(3000, 3))
-    columns = ComparedColumns.means(3)
+    columns = PointColumns.means(3)
     monkeypatch.setattr(mdav, "REFILL_POINTS", 500)
 
     assert members(mdav_groups(points, columns, k=3, block_rows=9000)) == by_the_paper(
@@ -134,7 +134,7 @@ def test_blocks_that_are_filled_again_change_nothing(monkeypatch):
 def test_every_group_has_k_to_2k_less_one_points_in_parts_too(points, k, block_rows):
     k = min(k, len(points))
     sizes = np.bincount(
-        mdav_groups(points, ComparedColumns.means(points.shape[1]), k=k, block_rows=block_rows)
+        mdav_groups(points, PointColumns.means(points.shape[1]), k=k, block_rows=block_rows)
     )
 
     assert sizes.min() >= k
@@ -144,7 +144,7 @@ def test_every_group_has_k_to_2k_less_one_points_in_parts_too(points, k, block_r
 def test_each_part_is_grouped_by_itself():
     rng = np.random.default_rng(4)
     halves = [rng.normal(size=(60, 2)), rng.normal((100.0, 0.0), size=(60, 2))]
-    columns = ComparedColumns.means(2)
+    columns = PointColumns.means(2)
     group = mdav_groups(np.concatenate(halves), columns, k=4, block_rows=60)
 
     assert members(group[:60]) == by_the_paper(halves[0], columns, 4)
@@ -154,7 +154,7 @@ def test_each_part_is_grouped_by_itself():
 
 def test_groups_of_one_point_less_would_be_seen():
     points = np.random.default_rng(5).normal(size=(100, 3))
-    columns = ComparedColumns.means(3)
+    columns = PointColumns.means(3)
     group = mdav_groups(points, columns, k=4, block_rows=1000)
 
     assert np.bincount(group).min() < 5
@@ -162,7 +162,7 @@ def test_groups_of_one_point_less_would_be_seen():
 
 
 def test_the_order_of_the_table_decides_between_equal_points():
-    group = mdav_groups(np.zeros((7, 2)), ComparedColumns.means(2), k=2, block_rows=100)
+    group = mdav_groups(np.zeros((7, 2)), PointColumns.means(2), k=2, block_rows=100)
 
     assert members(group) == [[0, 1], [2, 3], [4, 5, 6]]
 
@@ -170,7 +170,7 @@ def test_the_order_of_the_table_decides_between_equal_points():
 def test_sums_keep_what_a_float_would_lose():
     """1e16 and then 1 less: a plain running sum forgets the small numbers."""
     points = np.array([[1e16], [1.0], [2.0], [3.0], [-1e16], [4.0], [5.0], [6.0]])
-    columns = ComparedColumns.means(1)
+    columns = PointColumns.means(1)
     group = mdav_groups(points, columns, k=2, block_rows=100)
 
     assert members(group) == by_the_paper(points, columns, 2)
@@ -183,7 +183,7 @@ def test_sums_keep_what_a_float_would_lose():
 )
 def test_points_that_have_no_groups_are_refused(points, k):
     with pytest.raises(ParameterError, match="at least k finite points"):
-        mdav_groups(points, ComparedColumns.means(1), k=k, block_rows=100)
+        mdav_groups(points, PointColumns.means(1), k=k, block_rows=100)
 
 
 @given(mixed(), st.integers(1, 5))

@@ -8,7 +8,7 @@ import pytest
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.geo import PointMap, Points
-from halfmask.masks.geo._location_swap import LocationSwap
+from halfmask.masks import LocationSwap
 
 KEY = bytes(range(32))
 

@@ -8,7 +8,7 @@ import pytest
 
 from halfmask._errors import DataError
 from halfmask.geo import PointMap, Points
-from halfmask.masks.geo._street_nodes import StreetNodes
+from halfmask.masks import StreetNodes
 
 KEY = bytes(range(32))
 RNG = np.random.default_rng(1)

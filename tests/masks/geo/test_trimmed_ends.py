@@ -9,9 +9,7 @@ import pytest
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask.data import open_table
 from halfmask.geo import Points
-from halfmask.masks import CoarsenedDates, KeyedTokens, mask_table
-from halfmask.masks.geo._donut import Donut
-from halfmask.masks.geo._trimmed_ends import TrimmedEnds
+from halfmask.masks import CoarsenedDates, Donut, KeyedTokens, TrimmedEnds, mask_table
 
 KEY = bytes(range(32))
 

@@ -8,7 +8,7 @@ import pytest
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.geo import PointMap, Points
-from halfmask.masks.geo._voronoi import VoronoiEdges
+from halfmask.masks import VoronoiEdges
 
 KEY = bytes(range(32))
 

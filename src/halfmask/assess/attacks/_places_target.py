@@ -18,7 +18,7 @@ from halfmask.assess.attacks._inputs import (
     check_plain,
     several,
 )
-from halfmask.geo import PointColumns, PointMap
+from halfmask.geo import PlaceColumns, PointMap
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from halfmask.geo import Points
 
 
-def _points(value: object, *, parameter: str, owner: str) -> PointColumns:
-    if isinstance(value, PointColumns):
+def _points(value: object, *, parameter: str, owner: str) -> PlaceColumns:
+    if isinstance(value, PlaceColumns):
         return value
     names = several(value, parameter=parameter, owner=owner, of="two columns")
     if len(names) != 2:
         raise ParameterError(f"The {parameter!r} parameter of {owner} must be two columns.")
-    return PointColumns(names)  # type: ignore[arg-type] # two
+    return PlaceColumns(names)  # type: ignore[arg-type] # two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,7 +47,7 @@ class PlacesTarget(TakenInputs):
     released, original
         The table after and before places were masked. Both have the columns of the points.
     points
-        Longitude and latitude, in this order, or x and y; `halfmask.geo.PointColumns` where they
+        Longitude and latitude, in this order, or x and y; `halfmask.geo.PlaceColumns` where they
         aren't in degrees.
     person
         The column of both tables that says whose row it is; it may hold a pseudonym in the released
@@ -80,7 +80,7 @@ class PlacesTarget(TakenInputs):
 
     released: pl.DataFrame = field(metadata={"take": as_frame})
     original: pl.DataFrame = field(metadata={"take": as_frame})
-    points: PointColumns = field(metadata={"take": _points})
+    points: PlaceColumns = field(metadata={"take": _points})
     person: str | None = None
     time: str | None = None
     addresses: PointMap | None = None

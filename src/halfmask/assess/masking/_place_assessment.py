@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats
     from halfmask.assess.attacks import Finding
     from halfmask.assess.utility import PlaceUtility
-    from halfmask.geo import AreaMap, PointColumns, Points
+    from halfmask.geo import AreaMap, PlaceColumns, Points
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ class PlaceAssessment(Facts):
 def assess_places(
     original: pl.DataFrame,
     masked: pl.DataFrame,
-    points: PointColumns,
+    points: PlaceColumns,
     *,
     maps: Sequence[PointMap | AreaMap] = (),
     k: int = 10,

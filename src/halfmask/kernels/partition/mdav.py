@@ -38,7 +38,7 @@ __all__ = [
     "MEDIAN",
     "MISSING",
     "MODE",
-    "ComparedColumns",
+    "PointColumns",
     "mdav_groups",
     "middles",
     "nearest_points",
@@ -54,7 +54,7 @@ REFILL_SHARE = 0.6
 REFILL_POINTS = 64 * LANES
 
 
-class ComparedColumns(NamedTuple):
+class PointColumns(NamedTuple):
     """How the columns of points are compared and averaged.
 
     Attributes
@@ -79,7 +79,7 @@ class ComparedColumns(NamedTuple):
     offsets: NDArray[np.int64]
 
     @classmethod
-    def means(cls, n_columns: int) -> ComparedColumns:
+    def means(cls, n_columns: int) -> PointColumns:
         """Return columns of numbers, compared by squared differences."""
         return cls(
             capped=False,
@@ -89,7 +89,7 @@ class ComparedColumns(NamedTuple):
             offsets=np.zeros(n_columns + 1, dtype=np.int64),
         )
 
-    def of(self, rows: NDArray[np.int64]) -> ComparedColumns:
+    def of(self, rows: NDArray[np.int64]) -> PointColumns:
         """Return the columns of some of the points."""
         return self._replace(codes=self.codes[rows]) if len(self.codes) else self
 
@@ -114,7 +114,7 @@ class _Rest(NamedTuple):
 
 
 def mdav_groups(
-    points: NDArray[np.float64], columns: ComparedColumns, *, k: int, block_rows: int
+    points: NDArray[np.float64], columns: PointColumns, *, k: int, block_rows: int
 ) -> NDArray[np.int64]:
     """Return the group of each point: groups of k to 2k - 1 points that are near each other.
 
@@ -163,7 +163,7 @@ def mdav_groups(
     return group
 
 
-def _grouped(points: NDArray[np.float64], columns: ComparedColumns, k: int) -> NDArray[np.int64]:
+def _grouped(points: NDArray[np.float64], columns: PointColumns, k: int) -> NDArray[np.int64]:
     n, n_columns = points.shape
     group, rows = np.full(n, -1, dtype=np.int64), np.arange(n)
     n_groups: Int = 0
@@ -192,7 +192,7 @@ def nearest_points(
     points, queries
         (points, columns) and (queries, columns).
     capped
-        As of `ComparedColumns`.
+        As of `PointColumns`.
     """
     order = np.arange(len(points))
     halve(points, order, LANES, LANES, capped)
@@ -212,7 +212,7 @@ def _nearest_each(blocks: Blocks, queries: NDArray[np.float64], found: NDArray[n
 
 
 def middles(
-    points: NDArray[np.float64], columns: ComparedColumns, group: NDArray[np.int64]
+    points: NDArray[np.float64], columns: PointColumns, group: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the mean, median or mode of each group's points, (groups, columns).
 
@@ -234,7 +234,7 @@ def middles(
 @njit(nogil=True, cache=True)
 def _middle_each(
     rest: _Rest,
-    columns: ComparedColumns,
+    columns: PointColumns,
     points: NDArray[np.float64],
     rows: NDArray[np.int64],
     starts: NDArray[np.int64],
@@ -249,7 +249,7 @@ def _middle_each(
             _put(rest, columns, points, rows[i], -1)
 
 
-def _nothing(points: NDArray[np.float64], columns: ComparedColumns) -> _Rest:
+def _nothing(points: NDArray[np.float64], columns: PointColumns) -> _Rest:
     n_columns = points.shape[1]
     return _Rest(
         np.zeros(n_columns),
@@ -263,7 +263,7 @@ def _nothing(points: NDArray[np.float64], columns: ComparedColumns) -> _Rest:
 def take_groups(
     blocks: Blocks,
     points: NDArray[np.float64],
-    columns: ComparedColumns,
+    columns: PointColumns,
     rest: _Rest,
     n_rest: Int,
     stop: Int,
@@ -317,14 +317,14 @@ def take_groups(
 
 
 @njit_unchecked
-def _put_all(rest: _Rest, columns: ComparedColumns, points: NDArray[np.float64]) -> None:
+def _put_all(rest: _Rest, columns: PointColumns, points: NDArray[np.float64]) -> None:
     for row in range(points.shape[0]):
         _put(rest, columns, points, row, 1)
 
 
 @njit_unchecked
 def _put(
-    rest: _Rest, columns: ComparedColumns, points: NDArray[np.float64], row: Int, sign: Int
+    rest: _Rest, columns: PointColumns, points: NDArray[np.float64], row: Int, sign: Int
 ) -> None:
     """Count a point in, or out."""
     for j in range(points.shape[1]):
@@ -343,9 +343,7 @@ def _put(
 
 
 @njit_unchecked
-def _middle(
-    rest: _Rest, columns: ComparedColumns, n_rest: Int, middle: NDArray[np.float64]
-) -> None:
+def _middle(rest: _Rest, columns: PointColumns, n_rest: Int, middle: NDArray[np.float64]) -> None:
     """Write the mean, median or mode of each column; of codes as frequent the lowest."""
     for j in range(middle.shape[0]):
         first, stop = columns.offsets[j], columns.offsets[j + 1]

@@ -13,7 +13,7 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import derived_key
-from halfmask.geo import AreaMap, Maps, PointColumns, PointMap, Points, Unit
+from halfmask.geo import AreaMap, Maps, PlaceColumns, PointMap, Points, Unit
 from halfmask.masks._mask import MaskTraits
 from halfmask.masks._numbers import check_numeric, is_number
 from halfmask.masks._row_draws import fractions
@@ -88,7 +88,7 @@ class Geomask(Pseudonym):
     columns
         Longitude and latitude, in this order; of a plane, x and y.
     unit, crs
-        See `halfmask.geo.PointColumns`.
+        See `halfmask.geo.PlaceColumns`.
     person
         The column that says whose row it is: two people at one place have two masked places.
     same_within
@@ -262,13 +262,13 @@ class Geomask(Pseudonym):
         return areas, found
 
 
-def point_columns(mask: Any) -> PointColumns:  # noqa: ANN401 # one that has them
+def point_columns(mask: Any) -> PlaceColumns:  # noqa: ANN401 # one that has them
     """Return the two columns of a mask of points."""
-    return PointColumns(mask.columns, mask.unit, getattr(mask, "crs", None))
+    return PlaceColumns(mask.columns, mask.unit, getattr(mask, "crs", None))
 
 
 def move_rows(
-    table: pl.DataFrame, columns: PointColumns, move: Callable[[Points], Points]
+    table: pl.DataFrame, columns: PlaceColumns, move: Callable[[Points], Points]
 ) -> HeldColumns:
     """Return the plan of a mask by which a point's new place follows from it alone."""
     points = columns.read(table)

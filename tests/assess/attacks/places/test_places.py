@@ -9,7 +9,7 @@ import pytest
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.assess.attacks import PlacesTarget, attack
 from halfmask.assess.attacks.places import AddressSnapping, HomeAndWork, PlaceAveraging, TripUnicity
-from halfmask.geo import PointColumns, PointMap, Points
+from halfmask.geo import PlaceColumns, PointMap, Points
 
 N = 1000
 
@@ -101,7 +101,7 @@ def test_an_affine_map_is_broken_by_three_places(on_earth):
         plane = rng.uniform(0, 1e5, (N, 2))
         moved = plane @ [[0.9, 0.4], [-0.4, 1.1]] + [1e6, 50]
         original, released = (pl.DataFrame(it, schema=["x", "y"]) for it in (plane, moved))
-        points = PointColumns(("x", "y"), "metres")
+        points = PlaceColumns(("x", "y"), "metres")
         target = PlacesTarget(released=released, original=original, points=points)
     [finding] = found(target, "places/affine-break").values()
     assert finding.verdict == "broken"

@@ -102,6 +102,17 @@ def test_areas_are_counted():
     assert "25 % of the points lie in another area" in found.sentence
 
 
+def test_points_in_no_area_are_in_no_other_one():
+    shapely = pytest.importorskip("shapely")
+    one = AreaMap(
+        names=pl.Series(["a"]), shapes=np.array([shapely.box(0, 0, 10, 10)]), unit="metres"
+    )
+    beyond = at([99, 98, 97, 99], [0, 1, 2, 9])
+    assert place_utility(beyond, beyond, areas=one).areas is None
+    some = place_utility(at([1, 2, 98, 99], [1] * 4), at([1, 20, 98, 99], [1] * 4), areas=one)
+    assert some.changed_areas == 0.5
+
+
 @pytest.mark.parametrize("x", [[0, 1], [3, 3, 3], [0, 1, 2, 3]])
 def test_few_or_equal_points_and_lines_have_no_pattern(x):
     points = at(x, [7] * len(x))

@@ -264,10 +264,13 @@ def _summed(counts: Floats) -> Floats:
 
 def _area_counts(areas: AreaMap, original: Points, masked: Points) -> dict[str, object]:
     was, now = areas.locate(original), areas.locate(masked)
+    inside = (was >= 0) | (now >= 0)
+    if not inside.any():
+        return {}
     n = len(areas.names)
     counts = [np.bincount(each[each >= 0], minlength=n) for each in (was, now)]
     return {
         "areas": n,
-        "changed_areas": float((was != now).mean()),
+        "changed_areas": float((was != now)[inside].mean()),
         "count_change": float(np.abs(counts[1] - counts[0]).mean()),
     }

@@ -215,7 +215,7 @@ class AreaIndex:
         def in_degrees(at: NDArray[np.float64]) -> NDArray[np.float64]:
             points = Points(x=at[:, 0], y=at[:, 1], unit=self._unit, crs=crs)
             points = points.in_system("degrees", None)
-            return np.column_stack((points.x, points.y))
+            return np.column_stack((points.x, points.y)).round(7)  # a centimetre
 
         area = self._shapes[number]
         area = area if crs is None else shapely.transform(area, in_degrees)

@@ -58,7 +58,7 @@ class Zip3(PlaceRule):
             check_people(self.people, AreaMap, owner="Zip3")
 
     def of_codes(self, codes: pl.Series, *, column: str) -> pl.Series:
-        """Return ZIP codes with five digits; those that were read as numbers get zeros again."""
+        """Return ZIP codes of five digits; numbers get their zeros again."""
         texts = _digits(codes)
         strange = int((~texts.str.contains(_CODE)).sum())
         if strange:

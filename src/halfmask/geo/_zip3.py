@@ -36,6 +36,7 @@ class Zip3(PlaceRule):
         census of 2000, with 20,000 people.
     least
         How many people must live where three digits begin a ZIP code; else these are ``000``.
+        HIPAA asks for more than 20,000, which is 20,001.
 
     Examples
     --------

@@ -51,7 +51,7 @@ def people(n: int = 600, seed: int = 1) -> pl.DataFrame:
 
 
 def smallest(rows: pl.DataFrame, *names: str) -> int:
-    return min(rows.group_by(names).len()["len"])
+    return int(min(rows.group_by(names).len()["len"]))
 
 
 @pytest.mark.parametrize("method", ["mondrian", "mdav", "full-domain", "guided"])

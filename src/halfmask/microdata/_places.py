@@ -64,7 +64,7 @@ def _opened(file: MapFile, folder: Path, _stamp: tuple[int, int]) -> PointMap | 
     return file.opened(folder)
 
 
-def open_maps(maps: Mapping[str, MapSection], folder: Path | None) -> Maps:
+def open_maps(maps: Mapping[str, MapSection], folder: str | Path | None) -> Maps:
     """Return what the files of maps hold; one that didn't change is read once."""
     if maps and folder is None:
         raise PolicyError(

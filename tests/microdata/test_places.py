@@ -227,6 +227,16 @@ def test_codes_of_areas_are_merged_before_they_are_released(tmp_path: Path) -> N
     assert hm.verify(tmp_path / "out").claims[-1].claim.parameters == {"least": 250}
 
 
+def test_zip_codes_leave_with_three_digits_at_most() -> None:
+    text = CELLS.replace('points = ["lon", "lat"]\n', "").replace(
+        "cells = [1, 10, 100]", 'zip3 = "census-2000"'
+    )
+    codes = np.random.default_rng(6).choice([501, 3601, 89301, 10013], 600)
+    rows = people().drop("lon", "lat").with_columns(home=pl.Series(codes))
+    release = hm.protect(rows, Policy.from_toml(text), key=bytes(32))
+    assert set(release.data["home"]) == {"005", "000", "100"}
+
+
 def test_maps_are_read_once_until_they_change(tmp_path: Path) -> None:
     pytest.importorskip("shapely")
     policy = Policy.from_toml(CELLS + towns(tmp_path), folder=tmp_path)

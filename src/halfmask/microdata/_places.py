@@ -86,17 +86,7 @@ def _open(file: MapFile, folder: Path) -> PointMap | AreaMap:
 def place_rule(
     section: ColumnHierarchySection, unit: geo.Unit, crs: str | None, maps: Maps
 ) -> PlaceRule:
-    """Return the rule of places that a section of a hierarchy asks for.
-
-    Parameters
-    ----------
-    section
-        It has one of `PLACE_RULES`.
-    unit, crs
-        What the coordinates are in.
-    maps
-        Those that it names, opened.
-    """
+    """Return the rule of places that a section asks for, with the opened maps that it names."""
     people = None if section.people is None else maps[section.people]
     least = section.least or ()
     if section.cells is not None:

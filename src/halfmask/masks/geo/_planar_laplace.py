@@ -128,7 +128,7 @@ class PlanarLaplace(Geomask):
         self._check_places(places)
         high, low, turn = places.fractions(3)
         # 106 bits where few are left, so that the tail has its law.
-        beyond = high - 2.0**-54 + low * 2.0**-53
+        beyond = np.minimum(high - 2.0**-54 + low * 2.0**-53, 1 - 2.0**-53)
         from scipy.special import lambertw  # noqa: PLC0415 # scipy comes with scikit-learn; 60 ms
 
         rate = DRAWN_SHARE * self.epsilon / self.metres

@@ -225,10 +225,9 @@ class Geomask(Pseudonym):
         """Return an opened map: points in the unit of the table's, or areas."""
         found = self.maps.get(name)
         if not isinstance(found, kind):
-            wanted = "points" if kind is PointMap else "areas"
-            got = "one of another kind" if name in self.maps else "none"
+            got = "none" if found is None else f"a {type(found).__name__}"
             raise ParameterError(
-                f"The mask {self.name!r} needs the map {name!r}, of {wanted}. Got {got}.",
+                f"The mask {self.name!r} needs the map {name!r}, one {kind.__name__}. Got {got}.",
                 hint=f"[[Give maps={{{name!r}: ...}}|Add [maps.{name}] to the policy]].",
             )
         if isinstance(found, PointMap):
@@ -300,7 +299,8 @@ def check_rising(*, whole: bool = False, most: float = 1e7, owner: str, **named:
     """Raise unless a parameter is two numbers, the second above 0 and at least the first."""
     ((name, pair),) = named.items()
     is_pair = isinstance(pair, list | tuple) and len(pair) == 2 and all(map(is_number, pair))
-    low, high = pair if is_pair else (-1, -1)  # type: ignore[misc] # it has two
+    numbers: Any = pair if is_pair else (-1, -1)
+    low, high = numbers
     if not (whole <= low <= high <= most and high > 0) or (whole and (low % 1 or high % 1)):
         raise ParameterError(
             f"The {name!r} parameter of {owner} must be two "

@@ -108,8 +108,10 @@ class Neighbours:
         limits = np.where(low < 0, -1.0, (low * _CLOSE) ** 2), (high * _CLOSE) ** 2
 
         def passed(wanted: NDArray[np.float64]) -> list[NDArray[Any]]:
-            parts = zip(*(_blocks(it) for it in (asked, *limits, wanted)), strict=True)
-            done = map_in_order(parts, lambda part: sums_between(*part, *self._tree))
+            parts = zip(*map(_blocks, (asked, *limits, wanted)), strict=True)
+            done = map_in_order(
+                parts, lambda it: sums_between(it[0], it[1], it[2], it[3], *self._tree)
+            )
             return [np.concatenate(it) for it in zip(*done, strict=True)]
 
         people, numbers = np.full(len(points), np.nan), np.full(len(points), -1)

@@ -1,4 +1,4 @@
-"""Make the files of this example: a town that doesn't exist, its districts, patients and trips."""
+"""Make the files of this example: a town that doesn't exist, its patients and their trips."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIDE = 4
 
 
 def main(folder: Path) -> None:
-    """Write addresses, districts, patients and trips.
+    """Write addresses, districts, patients, cases of cholera, and trips.
 
     Parameters
     ----------
@@ -30,7 +30,10 @@ def main(folder: Path) -> None:
     addresses = as_degrees(houses).with_columns(people=people)
     addresses.write_csv(folder / "addresses.csv")
     (folder / "districts.geojson").write_text(json.dumps(make_districts(houses, people)))
-    make_patients(rng, houses).write_csv(folder / "patients.csv")
+    patients = make_patients(rng, houses)
+    patients.write_csv(folder / "patients.csv")
+    cases = patients.filter(pl.col("illness") == "cholera")
+    cases.select("patient", "longitude", "latitude").write_csv(folder / "cases.csv")
     make_trips(rng, houses).write_csv(folder / "trips.csv")
 
 

@@ -51,8 +51,10 @@ def main(given: Path | None) -> None:
     release = protect("areas", OUT / "patients.csv")
     print(f"  Areas in the release: {release.data['home'].n_unique()}.")
     for policy in ("donut", "planar_laplace"):
-        release = protect(policy, OUT / "patients.csv")
+        release = protect(policy, OUT / "cases.csv")
         for measured in release.facts.places:
+            picture = OUT / f"{policy}-for-the-owner.svg"
+            picture.write_text(measured.to_svg(), encoding="utf-8")
             print(f"  {measured.utility.sentence}")
             for found in (*measured.risks, *measured.findings):
                 print(f"  {found.sentence}")

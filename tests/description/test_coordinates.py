@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from halfmask.description import describe
+from halfmask.microdata import Policy
 from halfmask.microdata._made_policy import make_policy
 
 N = 200
@@ -159,6 +160,37 @@ def test_the_policy_has_one_section_for_both_columns():
         "hierarchy": {"cells": [1, 10, 100]},
     }
     assert f"{N} different values" in text
+
+
+def test_each_choice_that_comments_offer_is_a_valid_policy():
+    text = describe(table(home_lat=LAT, home_lon=LON)).policy_toml()
+    maps = """
+    [maps.counties]
+    file = "counties.geojson"
+    name = "id"
+    [maps.population]
+    file = "population.csv"
+    name = "id"
+    people = "people"
+    [maps.dwellings]
+    file = "dwellings.csv"
+    points = ["x", "y"]
+    """
+    offered = [line[2:] for line in text.splitlines() if line.startswith("# hierarchy = ")]
+    chosen = next(line for line in text.splitlines() if line.startswith("hierarchy = "))
+    of_places = [line for line in offered if "intervals" not in line and "file" not in line]
+
+    assert len(of_places) == 3
+    for line in (chosen, *of_places):
+        assert Policy.from_toml(text.replace(chosen, line) + maps).columns["home"].place
+    section = text.split("[columns.home]")[1].split("\n\n")[0]
+    mask = [line[2:] for line in section.splitlines() if line.startswith("# ")]
+    mask = mask[mask.index("[[masks]]") : mask.index("radius = [100, 500]") + 1]
+    columns = "".join(
+        f'[columns.{name}]\nrole = "insensitive"\nkind = "numeric"\n'
+        for name in ("home_lon", "home_lat")
+    )
+    assert Policy.from_toml("halfmask = 1\n" + columns + "\n".join(mask)).table_masks
 
 
 def test_a_town_gets_finer_cells():

@@ -31,4 +31,4 @@ def test_the_example_runs_where_files_of_others_are_missing(tmp_path):
     rows = pl.read_parquet(tmp_path / "out/places/areas/data")
     assert rows.group_by("home", "age", "sex").len()["len"].min() >= 10
     moved = pl.read_parquet(tmp_path / "out/places/donut/data")
-    assert moved.columns == ["longitude", "latitude", "illness"]
+    assert moved.columns == ["longitude", "latitude"]

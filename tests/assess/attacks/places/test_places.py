@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask.assess.attacks import PlacesTarget, attack
 from halfmask.assess.attacks.places import AddressSnapping, HomeAndWork, PlaceAveraging, TripUnicity
 from halfmask.geo import PointMap, Points
@@ -252,4 +252,7 @@ def test_targets_that_cant_be():
         target_of(homes, homes, person="who")
     with pytest.raises(ParameterError, match="owner"):
         target_of(homes[:2], homes)
+    nobodys = homes.with_columns(p=pl.Series([1, None, 3]))
+    with pytest.raises(DataError, match="missing in 1 rows with a place"):
+        target_of(homes, nobodys, person="p")
     assert "4." not in repr(target_of(homes, homes))

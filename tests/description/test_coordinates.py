@@ -157,7 +157,7 @@ def test_the_policy_has_one_section_for_both_columns():
         "kind": "geo",
         "points": ["home_lon", "home_lat"],
         "unit": "degrees",
-        "hierarchy": {"cells": [1, 10, 100]},
+        "hierarchy": {"cells": [1, 2, 4, 8, 16, 32, 64, 128]},
     }
     assert f"{N} different values" in text
 
@@ -193,10 +193,16 @@ def test_each_choice_that_comments_offer_is_a_valid_policy():
     assert Policy.from_toml("halfmask = 1\n" + columns + "\n".join(mask)).table_masks
 
 
+def test_cells_double_until_they_hold_all_points():
+    (place,) = describe(table(x=1e4 + 5e6 * RNG.random(N), y=Y)).places
+
+    assert place.widths == tuple(2**n for n in range(14))
+
+
 def test_a_town_gets_finer_cells():
     (place,) = describe(table(lon=4.8 + LON / 1e3, lat=52 + LAT / 1e3)).places
 
-    assert place.widths == (0.1, 1, 10)
+    assert place.widths == (0.1, 0.2, 0.4)
 
 
 def test_no_coordinate_is_said():

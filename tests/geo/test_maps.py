@@ -368,10 +368,21 @@ def test_an_area_may_lie_round_a_pole(write):
         assert found.locate(points).tolist() == [0, 0, 0, 0, -1]
 
 
-def test_an_area_may_go_all_round(write):
-    found = write(feature(polygon(box(-180, -60, 180, 60)), name="warm"), name="name")
+@pytest.mark.parametrize("more", [[], [[0, -60]]])
+def test_an_area_may_go_all_round(write, more):
+    ring = [[-180, -60], *more, [180, -60], [180, 60], [-180, 60], [-180, -60]]
+    found = write(feature(polygon(ring), name="warm"), name="name")
 
-    assert found.locate(at((0, 0), (-180, 59), (175, -59), (0, 61))).tolist() == [0, 0, 0, -1]
+    assert found.locate(at((0, 0), (-180, 59), (175, -59), (0, 61), (0, 80))).tolist() == [
+        *(0, 0, 0, -1, -1)
+    ]
+
+
+def test_a_sector_of_a_pole_is_the_one_over_the_shorter_way(write):
+    ring = [[-100, -70], [100, -70], [100, -90], [-100, -90], [-100, -70]]
+    found = write(feature(polygon(ring), name="sector"), name="name")
+
+    assert found.locate(at((180, -80), (-120, -80), (0, -80), (90, -80))).tolist() == [0, 0, -1, -1]
 
 
 @pytest.mark.parametrize("ring", [box(170, 0, 200, 9), box(-190, 0, -160, 9)])

@@ -139,7 +139,7 @@ def test_missing_points_have_no_result_and_bad_maps_are_refused():
         near.radius_to(on_line(0), 3)
     with pytest.raises(DataError, match="no people"):
         Neighbours(PointMap(points=on_line(0, 1), people=np.zeros(2)))
-    with pytest.raises(SchemaError, match="nothing relates them"):
+    with pytest.raises(SchemaError, match="degrees and a map in metres"):
         near.count_within(at((5, 52), unit="degrees"), 10)
     assert repr(near) == "<Neighbours among 2 addresses>"
 

@@ -25,20 +25,25 @@ def addresses(*at, unit="metres"):
 
 
 def divided(homes, left, below, side, least):
-    """Return the corner and side of the cell of each home, by recursion."""
+    """Return the homes of each undivided cell, by its corner and side; by recursion."""
     half = side // 2
-    quarters = [
-        ([h for h in homes if left + dx <= h[0] < left + dx + half and y <= h[1] < y + half], dx, y)
-        for dx in (0, half)
+    quarters = {
+        (x, y, half): [it for it in homes if x <= it[0] < x + half and y <= it[1] < y + half]
+        for x in (left, left + half)
         for y in (below, below + half)
-    ]
-    if side == 1 or any(0 < len(inside) < least for inside, _, _ in quarters):
-        return dict.fromkeys(homes, (left, below, side))
-    return {
-        home: cell
-        for inside, dx, y in quarters
-        for home, cell in divided(inside, left + dx, y, half, least).items()
     }
+    if side == 1 or all(len(inside) < least for inside in quarters.values()):
+        return {(left, below, side): homes}
+    return {
+        cell: own
+        for quarter, inside in quarters.items()
+        if inside
+        for cell, own in divided(inside, *quarter, least).items()
+    }
+
+
+def far(one, other):
+    return math.dist(*([x + side / 2, y + side / 2] for x, y, side in (one, other)))
 
 
 HOMES = st.lists(
@@ -46,21 +51,53 @@ HOMES = st.lists(
 )
 
 
-@given(HOMES, st.sampled_from([(2,), (1, 4), (3, 4)]))
-def test_cells_are_those_of_a_recursion(homes, least):
-    rule = Quadtree(1, addresses(*(np.array(homes) * 1000 + 500)), least)
-    labels = rule.locate(points(*(np.array(homes) * 1000 + 1)))
-    levels = rule.build(labels.unique(), column="home").levels
+@given(HOMES, st.integers(1, 4))
+def test_cells_are_those_of_a_recursion_and_small_ones_join_the_nearest(homes, least):
+    rule = Quadtree(1, addresses(*(np.array(homes) * 1000 + 500)), (least,))
+    labels = dict(zip(homes, rule.locate(points(*(np.array(homes) * 1000 + 1))), strict=True))
+    cells = divided(homes, 0, 0, 16, least)
+    large = [cell for cell, inside in cells.items() if len(inside) >= least]
+
+    for cell, inside in cells.items():
+        (label,) = {labels[home] for home in inside}
+        *_, side = own = next(
+            it for it in large if label.startswith(f"x={it[0] * 1000} y={it[1] * 1000} {it[2]}km")
+        )
+        assert (
+            own == cell if cell in large else far(own, cell) == min(far(it, cell) for it in large)
+        )
+        members = [it for it, label_ in labels.items() if label_ == label]
+        others = [it for it in cells if it != own and labels[cells[it][0]] == label]
+        assert label == f"x={own[0] * 1000} y={own[1] * 1000} {side}km" + (
+            f" + {len(others)} more" if others else ""
+        )
+        assert rule.people_of(label) == len(members) >= least
+        drawn = rule.outline(label) or {}
+        assert len(drawn["coordinates"]) == len(others) + 1
+
+
+@given(HOMES, st.lists(st.integers(1, 4), min_size=2, max_size=3, unique=True))
+def test_levels_nest_and_each_region_has_enough_people(homes, least):
+    least = tuple(sorted(least))
+    rule = Quadtree(1, addresses(*(np.array(homes) * 1000)), least)
+    labels = rule.locate(points(*(np.array(homes) * 1000)))
+    levels = rule.build(labels.unique(), column="home").levels  # raises unless it is a tree
 
     for level, enough in enumerate(least):
-        expected = divided(homes, 0, 0, 16, enough)
-        path = {row[0]: row[level] for row in levels.iter_rows()}
-        found = [path[label] for label in labels]
-        assert found == [
-            f"x={x * 1000} y={y * 1000} {side}km" for x, y, side in map(expected.get, homes)
-        ]
-        for label, many in Counter(found).items():
+        path = dict(levels.select("0", pl.col(str(level)).alias("up")).iter_rows())
+        for label, many in Counter(path[label] for label in labels).items():
             assert rule.people_of(label) == many >= enough
+
+
+def test_a_lone_home_keeps_no_others_in_a_wide_cell():
+    town = [(100 + 1000 * (n % 8), 100 + 1000 * (n // 8)) for n in range(64)]
+    rule = Quadtree(1, addresses(*town, (900_000, 700_000)), (4,))
+
+    labels = rule.locate(points(*town, (900_000, 700_000)))
+
+    assert labels.n_unique() == 16
+    assert labels[64].endswith("2km + 1 more")
+    assert rule.people_of(labels[64]) == 5
 
 
 @pytest.mark.parametrize(("least", "means"), [(2, [1, 2, 3, 4]), (5, [2.5])])
@@ -94,8 +131,10 @@ def test_one_address_and_too_few_people():
     with pytest.raises(DataError, match=r"has 0\.4 in all"):
         Quadtree(1, nobody, (1,))
     # West and east of the origin no cell has both.
-    with pytest.raises(DataError, match="widest cells"):
-        Quadtree(1, addresses((-100, 100), (100, 100)), (2,)).locate(points((100, 100)))
+    rule = Quadtree(1, addresses((-100, 100), (100, 100)), (2,))
+    assert (
+        rule.locate(points((100, 100), (-1, 1))).to_list() == ["x=-1024000 y=0 1024km + 1 more"] * 2
+    )
 
 
 def test_people_of_several_at_one_address_count_each():
@@ -123,9 +162,13 @@ def test_cells_of_the_earth_hold_their_people(at):
         assert min(counted.values()) >= (10, 50)[level]
         for label, many in counted.items():
             assert rule.people_of(label) == many
-            outline = rule.outline(label) or {}
-            (west, south), _, (east, north), *_ = outline["coordinates"][0]
-            inside = (homes.x >= west) & (homes.x < east) & (homes.y >= south) & (homes.y <= north)
+            drawn = rule.outline(label) or {}
+            rings = [drawn["coordinates"]] if drawn["type"] == "Polygon" else drawn["coordinates"]
+            inside = np.zeros(400, bool)
+            for ((west, south), _, (east, north), *_), *_ in rings:
+                inside |= (
+                    (homes.x >= west) & (homes.x < east) & (homes.y >= south) & (homes.y < north)
+                )
             assert inside.sum() == many
 
 

@@ -37,7 +37,7 @@ def plane_about(centre: Floats, space: Floats) -> Floats:
     reach = np.hypot(flat[:, 0], flat[:, 1])
     stretch = np.ones_like(reach)
     np.divide(arc_of(np.linalg.norm(off, axis=1)), reach, out=stretch, where=reach > 0)
-    return flat * stretch[:, None]
+    return np.asarray(flat * stretch[:, None])
 
 
 def cells_in(plane: Floats, width: float) -> Ints:

@@ -102,7 +102,7 @@ class Cells(PlaceRule):
         for level in range(len(self.widths)):
             row, column, (known,) = self._read([label], level)
             if known:
-                west, south, east, north = self._edges(row, column, level)
+                west, south, east, north = self.edges(row, column, level)
                 x, y = np.append(west, [east, east, west]), np.append(south, [south, north, north])
                 ring = Points(x=x, y=y, unit=self.unit, crs=self.crs)
                 if self.crs is not None:
@@ -134,7 +134,7 @@ class Cells(PlaceRule):
 
     def labels(self, row: Ints, column: Ints, level: int) -> list[str]:
         """Return the labels of the cells of a level that the narrowest cells lie in."""
-        west, south, east, north = self._edges(row, column, level)
+        west, south, east, north = self.edges(row, column, level)
         end = f"{self.widths[level]:.12g}km"
         wide, high = self._sides(np.array([self._rows * self._steps[-1] // 2]), level)
         # So many that a rounded middle is nearer to the middle than to the edge.
@@ -164,7 +164,7 @@ class Cells(PlaceRule):
         again = self.labels(row, column, level)
         return row, column, [one == other for one, other in zip(labels, again, strict=True)]
 
-    def _edges(self, row: Ints, column: Ints, level: int) -> tuple[NDArray[Any], ...]:
+    def edges(self, row: Ints, column: Ints, level: int) -> tuple[NDArray[Any], ...]:
         """Return the western, southern, eastern and northern edges of cells of a level."""
         x, y = (number // self._steps[level] for number in (column, row))
         wide, high = self._sides(row, level)

@@ -1,38 +1,55 @@
-"""Cells that are divided only as long as enough people live in each quarter."""
+"""Cells that are divided as long as enough people live in a quarter."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._foreign import need
 from halfmask._validation import number_between
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._cells import WIDEST, Cells
 from halfmask.geo._labels import check_enough, check_known, check_people, each_label, rising, rooted
 from halfmask.geo.maps import PointMap
 from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo.points import Points
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
     from numpy.typing import NDArray
 
-    from halfmask.geo.points import Points, Unit
+    from halfmask.geo.points import Unit
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
 
-class _Cell(NamedTuple):
+#: How wide the widest cells are at most, in km, if some have too few people.
+_WIDE: Final = 1_000
+
+
+class _Squares(NamedTuple):
     """Cells by their lower left one of the smallest, and how often that is doubled."""
 
     row: Ints
     column: Ints
     doubled: Ints
     people: Floats
+
+
+class _Grown(NamedTuple):
+    """The regions of a level, by their cells with enough people."""
+
+    of: Ints  # the region that each undivided cell is in
+    own: _Squares
+    labels: NDArray[np.object_]
+    numbers: dict[str, int]  # of the labels
 
 
 @dataclass(frozen=True)
@@ -46,18 +63,19 @@ class Quadtree(PlaceRule):
     people
         Where people live, such as all addresses.
     least
-        How many people live at least in each cell, of each level; the finest level is the first.
+        How many people live at least in each region of a level; the finest level is the first.
 
     Raises
     ------
     DataError
-        If even the widest cells have fewer people.
+        If fewer people live on the whole map.
 
     Notes
     -----
-    Cells are divided into quarters as long as each quarter where anybody lives has enough people.
-    They begin with the narrowest of all doubled widths of which each cell has enough. Points are
-    refused where nobody lives. Source: sdcSpatial, ``protect_quadtree``.
+    Cells are divided into quarters as long as one quarter has enough people. Quarters with fewer
+    join the nearest cell with enough, so that a lone home keeps no others in a wide cell. The cell
+    with enough people and the number of others name a region. Points are refused where nobody
+    lives. After sdcSpatial, ``protect_quadtree``.
     """
 
     smallest: float
@@ -73,33 +91,42 @@ class Quadtree(PlaceRule):
         check_enough(float(self.people.people.sum()), self.least[-1], owner="Quadtree")
 
     def locate(self, points: Points) -> pl.Series:
-        """Return the finest cell of each point; see `PlaceRule`."""
+        """Return the finest region of each point; see `PlaceRule`."""
         there = points.present
-        row, column = self._cells.numbers(points.take(there))
-        level = self._find(row, column, 0)
-        outside = int((level < 0).sum())
+        cell = self._find(*self._cells.numbers(points.take(there)))
+        outside = int((cell < 0).sum())
         if outside:
             raise DataError(
                 f"{outside} points lie in cells where the map of people has nobody.",
                 hint="Give a map that has all homes, or wider cells.",
             )
-        return each_label(
-            self._labels, there, row >> level << level, column >> level << level, level
-        )
+        finest = self._grown[1][0]
+        return each_label(lambda it: finest.labels[it].tolist(), there, finest.of[cell])
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
-        """Build the hierarchy of cells; see `PlaceRule`."""
+        """Build the hierarchy of regions; see `PlaceRule`."""
         texts = leaf_text(values)
-        finest = self._named[0]
-        check_known([it in finest for it in texts], column, "cells")
-        cells = [finest[it] for it in texts]
-        row, across = (np.array([cell[it] for cell in cells], dtype=np.int64) for it in (0, 1))
-        coarser = (self._find(row, across, level) for level in range(1, len(self.least)))
-        return rooted((texts, *(self._labels(row, across, it) for it in coarser)), column)
+        finest = self._grown[1][0]
+        check_known([it in finest.numbers for it in texts], column, "cells")
+        _, cell = np.unique(finest.of, return_index=True)  # one of each region
+        at = cell[np.array([finest.numbers[it] for it in texts], dtype=np.int64)]
+        return rooted((it.labels[it.of[at]].tolist() for it in self._grown[1]), column)
 
     def outline(self, label: str) -> dict[str, Any] | None:
-        """Return the corners of a cell; see `PlaceRule`."""
-        return None if self.people_of(label) is None else self._cells.outline(label)
+        """Return the cells of a region; see `PlaceRule`."""
+        undivided, levels = self._grown
+        for level in (it for it in levels if label in it.numbers):
+            number = level.numbers[label]
+            mine, own = level.of == number, _take(level.own, np.array([number]))
+            inside = _within(undivided, own)
+            # A cell of the next level may have one in it that joined another region.
+            whole = own if mine[inside].all() else _take(undivided, mine & inside)
+            parts = (whole, _take(undivided, mine & ~inside))
+            cells = [self._cells.outline(name) or {} for it in parts for name in self._names(it)]
+            if len(cells) == 1:
+                return cells[0]
+            return {"type": "MultiPolygon", "coordinates": [it["coordinates"] for it in cells]}
+        return None
 
     @property
     def outline_unit(self) -> Unit:
@@ -107,101 +134,126 @@ class Quadtree(PlaceRule):
         return self._cells.outline_unit
 
     def people_of(self, label: str) -> float | None:
-        """Return how many people live in a cell."""
-        return next((named[label][2] for named in self._named if label in named), None)
-
-    def _labels(self, row: Ints, column: Ints, doubled: Ints) -> list[str]:
-        labels = np.empty(len(row), dtype=object)
-        for each in np.unique(doubled).tolist():
-            at = doubled == each
-            labels[at] = self._cells.labels(row[at], column[at], each)
-        return labels.tolist()
-
-    def _find(self, row: Ints, column: Ints, level: int) -> Ints:
-        """Return how often the smallest cells are doubled to those of a level; -1: nobody is."""
-        cells = self._levels[level]
-        found = np.full(len(row), -1)
-        for each in np.unique(cells.doubled).tolist():
-            at = cells.doubled == each
-            own = _key(row >> each, column >> each)
-            found[np.isin(own, _key(cells.row[at] >> each, cells.column[at] >> each))] = each
-        return found
-
-    @cached_property
-    def _named(self) -> tuple[dict[str, tuple[int, int, float]], ...]:
-        """Row, column and people of the cells of each level, by their labels."""
-        return tuple(
-            {
-                label: (row, column, people)
-                for label, row, column, people in zip(
-                    self._labels(*cells[:3]),
-                    *(it.tolist() for it in (cells.row, cells.column, cells.people)),
-                    strict=True,
-                )
-            }
-            for cells in self._levels
-        )
+        """Return how many people live in a region."""
+        for level in self._grown[1]:
+            if label in level.numbers:
+                return float(level.own.people[level.numbers[label]])
+        return None
 
     @cached_property
     def _cells(self) -> Cells:
         """The narrowest of all doubled widths of which each cell has enough people."""
         homes, people = self._homes
         widths = [self.smallest]
-        while widths[-1] <= WIDEST:
+        while True:
             cells = Cells(tuple(widths), homes.unit, homes.crs)
-            keys = _key(*(it >> len(widths) - 1 for it in cells.numbers(homes)))
-            _, cell = np.unique(keys, return_inverse=True)
-            if np.bincount(cell, people).min() >= self.least[-1]:
+            row, column = (it >> len(widths) - 1 for it in cells.numbers(homes))
+            squares, _ = _joined(row, column, np.zeros_like(row), people)
+            if squares.people.min() >= self.least[-1] or widths[-1] > _WIDE:
                 return cells
             widths.append(2 * widths[-1])
-        raise DataError(
-            f"Of the widest cells of Quadtree, some have fewer than {self.least[-1]} people.",
-            hint="Leave homes out of the map that are far from all others.",
-        )
-
-    @cached_property
-    def _levels(self) -> tuple[_Cell, ...]:
-        """The cells of each level."""
-        homes, people = self._homes
-        row, column = self._cells.numbers(homes)
-        _, first, cell = np.unique(_key(row, column), return_index=True, return_inverse=True)
-        row, column, many = row[first], column[first], _summed(cell, people)
-        doublings = range(len(self._cells.widths))
-        # The number of the cell of each width that each smallest cell lies in.
-        cells = [
-            np.unique(_key(row >> it, column >> it), return_inverse=True)[1] for it in doublings
-        ]
-        return tuple(
-            _whole(row, column, many, _doubled(cells, many, least)) for least in self.least
-        )
 
     @property
     def _homes(self) -> tuple[Points, Floats]:
         somebody = self.people.people > 0
         return self.people.points.take(somebody), self.people.people[somebody]
 
+    @cached_property
+    def _grown(self) -> tuple[_Squares, list[_Grown]]:
+        """The undivided cells, and the regions of each level that they are in."""
+        homes, people = self._homes
+        row, column = self._cells.numbers(homes)
+        squares, _ = _joined(row, column, np.zeros_like(row), people)
+        undivided, of, levels = squares, np.arange(len(row)), []
+        for least in self.least:
+            doubled = _divided(squares, least, len(self._cells.widths))
+            corners = (it >> doubled << doubled for it in squares[:2])
+            cells, cell = _joined(*corners, doubled, squares.people)
+            found, region = np.unique(self._nearest(cells, least), return_inverse=True)
+            undivided, of = (undivided, region[cell[of]]) if levels else (cells, region)
+            # Those of the next level are made of these, each where its own cell is.
+            squares = _take(cells, found)._replace(people=_summed(region, cells.people))
+            apart = ~_within(undivided, _take(squares, of))
+            others = np.bincount(of, apart).astype(int).tolist()
+            named = zip(self._names(squares), others, strict=True)
+            labels = [f"{name} + {many} more" if many else name for name, many in named]
+            numbers = {label: number for number, label in enumerate(labels)}
+            levels.append(_Grown(of, squares, np.array(labels, dtype=object), numbers))
+        return undivided, levels
 
-def _doubled(cells: list[Ints], people: Floats, least: int) -> Ints:
-    """Return how often each smallest cell is doubled to the one that isn't divided."""
-    doubled = np.full(len(people), len(cells) - 1)
-    divided = np.ones(len(people), dtype=bool)
-    for each in range(len(cells) - 1, 0, -1):
-        fewest = np.full(cells[each].max() + 1, np.inf)
-        np.minimum.at(fewest, cells[each], _summed(cells[each - 1], people)[cells[each - 1]])
-        divided &= fewest[cells[each]] >= least
+    def _nearest(self, cells: _Squares, least: int) -> Ints:
+        """Return for each cell the nearest with enough people: itself if it has."""
+        need("scipy")
+        from scipy.spatial import KDTree  # noqa: PLC0415 # an extra
+
+        enough = cells.people >= least
+        enough[cells.people.argmax()] = True
+        x, y = np.empty(len(enough)), np.empty(len(enough))
+        for at, row, column, each in _by_width(cells):
+            west, south, east, north = self._cells.edges(row, column, each)
+            x[at], y[at] = (west + east) / 2, (south + north) / 2
+        middles = Points(x=x, y=y, unit=self._cells.unit).in_space()
+        _, near = KDTree(middles[enough]).query(middles)
+        return np.where(enough, np.arange(len(enough)), np.flatnonzero(enough)[near])
+
+    def _names(self, cells: _Squares) -> list[str]:
+        names = np.empty(len(cells.row), dtype=object)
+        for at, row, column, each in _by_width(cells):
+            names[at] = self._cells.labels(row, column, each)
+        return names.tolist()
+
+    def _find(self, row: Ints, column: Ints) -> Ints:
+        """Return the undivided cell of each of the smallest; -1 where nobody lives."""
+        found = np.full(len(row), -1)
+        for at, own_row, own_column, each in _by_width(self._grown[0]):
+            keys = _key(own_row, own_column)  # in order
+            wanted = _key(row >> each << each, column >> each << each)
+            near = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            hit = keys[near] == wanted
+            found[hit] = at[near[hit]]
+        return found
+
+
+def _divided(squares: _Squares, least: int, widths: int) -> Ints:
+    """Return how often the cell of each square is doubled when no quarter has enough people."""
+    keys = (_key(squares.row >> it, squares.column >> it) for it in range(widths))
+    cells = [np.unique(it, return_inverse=True)[1] for it in keys]
+    doubled = np.full(len(squares.row), widths - 1)
+    divided = np.ones(len(doubled), dtype=bool)
+    for each in range(widths - 1, 0, -1):
+        cell, quarter = cells[each], cells[each - 1]
+        enough = _summed(quarter, squares.people)[quarter] >= least
+        whole = squares.doubled >= each  # a region of the level below
+        divided &= (_summed(cell, enough) > 0)[cell] & (_summed(cell, whole) == 0)[cell]
         doubled[divided] = each - 1
     return doubled
 
 
-def _whole(row: Ints, column: Ints, people: Floats, doubled: Ints) -> _Cell:
-    """Return each cell that isn't divided once, with its people."""
-    corners = np.stack((row >> doubled << doubled, column >> doubled << doubled, doubled))
-    cells, cell = np.unique(corners, axis=1, return_inverse=True)
-    return _Cell(cells[0], cells[1], cells[2], _summed(cell, people))
+def _joined(row: Ints, column: Ints, doubled: Ints, people: Floats) -> tuple[_Squares, Ints]:
+    """Return squares with the people of equal ones, in order, and the number of each."""
+    _, first, number = np.unique(_key(row, column), return_index=True, return_inverse=True)
+    summed = _summed(number, people)
+    return _Squares(row[first], column[first], doubled[first], summed), number
 
 
-def _summed(cell: Ints, people: Floats) -> Floats:
-    return np.bincount(cell, people).astype(float)
+def _by_width(cells: _Squares) -> Iterator[tuple[Ints, Ints, Ints, int]]:
+    """Yield the cells of each width: their numbers, and rows and columns of the smallest."""
+    for each in np.unique(cells.doubled).tolist():
+        at = np.flatnonzero(cells.doubled == each)
+        yield at, cells.row[at], cells.column[at], each
+
+
+def _within(cells: _Squares, wider: _Squares) -> NDArray[np.bool_]:
+    up = wider.doubled
+    return (cells.row >> up << up == wider.row) & (cells.column >> up << up == wider.column)
+
+
+def _take(cells: _Squares, which: NDArray[np.generic]) -> _Squares:
+    return _Squares(*(it[which] for it in cells))
+
+
+def _summed(number: Ints, weights: NDArray[np.generic]) -> Floats:
+    return np.bincount(number, weights).astype(float)
 
 
 def _key(row: Ints, column: Ints) -> Ints:

@@ -133,13 +133,12 @@ def _cut(area: Any) -> Any:  # noqa: ANN401 # of shapely
 
 
 def _unrolled(ring: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a ring without jumps of longitude; one round a pole goes along the pole, too.
+    """Return a ring that takes the shorter way between longitudes, unless it goes all round.
 
-    Of two ways between longitudes the shorter is taken, except along a pole or all round.
+    One round a pole goes along the pole, too.
     """
     step = np.diff(ring[:, 0])
-    at_pole = (np.abs(ring[1:, 1]) == 90) & (np.abs(ring[:-1, 1]) == 90)
-    jumps = (np.abs(step) > 180) & (np.abs(step) < 360) & ~at_pole
+    jumps = (np.abs(step) > 180) & (np.abs(step) < 360)
     ring[1:, 0] -= 360 * np.cumsum(np.sign(step) * jumps)
     if ring[0, 0] == ring[-1, 0]:
         return ring

@@ -236,7 +236,13 @@ class Points:
         )
 
     def below(self, space: NDArray[np.float64]) -> Self:
-        """Return the points on the ground below those in space, in metres as of `in_space`."""
+        """Return the points on the ground below some in space.
+
+        Parameters
+        ----------
+        space
+            In metres, as of `in_space`.
+        """
         x, y = _on_ground(space) if self.on_earth else (space / _METRES[self.unit]).T
         return replace(self, x=x, y=y)
 

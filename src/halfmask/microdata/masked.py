@@ -79,7 +79,8 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[MaskFacts]:
     if not rows.columns:
         raise SchemaError("Every column is an identifier, so nothing would be released.")
     progress("measuring risk and utility")
-    assessment, places = _assess(rows, progress), ()
+    assessment = _assess(rows, progress)
+    places: tuple[PlaceAssessment, ...] = ()
     if rows.n_out >= LEAST_ROWS:
         places = tuple(assess_moved(rows, share=min(1.0, ASSESSED_ROWS / rows.n_out)))
     if inputs.strict:

@@ -103,10 +103,11 @@ def test_repeated_and_constant_features_are_no_coefficients():
     assert repeated.pmse == pytest.approx(alone.pmse, rel=1e-3)
 
 
-def test_no_features_separate_nothing():
+@pytest.mark.parametrize("model", ["logistic", "cart"])
+def test_no_features_separate_nothing(model):
     empty = np.empty((5, 0))
 
-    assert propensity_mse(empty, empty, model="logistic", random_state=0).ratio == 0.0
+    assert propensity_mse(empty, empty, model=model, random_state=0).ratio == 0.0
 
 
 def test_what_can_not_be_fitted_is_refused():

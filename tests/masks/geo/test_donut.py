@@ -147,6 +147,18 @@ def test_k_addresses_are_as_near_as_the_home(town):
     assert (far <= ordered[:, 49] + 0.01).all()
 
 
+def test_a_new_address_gives_another_bearing():
+    """One bearing for two radii would show the line to the home, in two releases of one key."""
+    bearings = []
+    for extra in (50.0, 49.0):
+        x = np.array([0.0, 10.0, -20.0, 30.0, extra])
+        homes = PointMap(points=Points(x=x, y=np.zeros(5), unit="metres"), people=np.ones(5))
+        by_k = donut(k=(2, 5), addresses="homes", maps={"homes": homes})
+        bearings.append(np.arctan2(*moved(by_k, np.zeros(1), np.zeros(1))))
+
+    assert abs(bearings[0] - bearings[1]) > 1e-3
+
+
 def test_k_in_degrees_with_addresses_in_another_unit(town):
     """Kilometres of the map are metres of the table; degrees are neither."""
     km = Points(x=town[0] / 1000, y=town[1] / 1000, unit="kilometres")

@@ -157,3 +157,5 @@ def test_what_tables_cannot_be():
         masked(donut(), {"x": [1.0, 1.0], "y": [None, 1.0]})
     with pytest.raises(ParameterError, match="Got none"):
         masked(donut(within="land"), {"x": [1.0], "y": [1.0]})
+    with pytest.raises(DataError, match="1 of 2 points are so large"):
+        masked(donut(), {"x": [1.0, 1e16], "y": [1.0, 1.0]})

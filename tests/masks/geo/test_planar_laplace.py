@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from halfmask._errors import DataError, ParameterError
+from halfmask.masks.geo._geomask import DrawnPlaces
 from halfmask.masks.geo._planar_laplace import PlanarLaplace
 from halfmask.verifier.masked import MASK_CHECKS
 
@@ -27,7 +28,8 @@ def laplace(**given: Any) -> PlanarLaplace:
 
 def drawn(mask, n=N, *, at=(0.0, 0.0)):
     """Return masked places of as many people at one place."""
-    table = pl.DataFrame({"x": [at[0]] * n, "y": [at[1]] * n, "id": range(n)})
+    x, y = (np.broadcast_to(np.asarray(it, dtype=float), n) for it in at)
+    table = pl.DataFrame({"x": x, "y": y, "id": range(n)})
     return mask.fit(table, KEY).apply(table, 0).select("x", "y").to_numpy().T
 
 
@@ -57,13 +59,22 @@ def test_two_places_are_told_apart_by_epsilon_and_no_more():
     assert ratio(*twice) > 8
 
 
-def test_the_tail_is_drawn_with_many_digits():
-    """No distance is drawn twice, and the farthest are those of the law."""
-    far = np.sort(np.hypot(*drawn(laplace(person="id", epsilon=1.0, metres=1e4), 200_000)))
+def test_the_tail_is_drawn_with_many_digits(monkeypatch):
+    """Beyond what 53 bits tell apart, too: with few far places, one would show where it came from.
 
-    tail = stats.gamma.sf(far[-5:] * 0.999e-4, 2) * 200_000
-    assert (tail > 1e-5).all()
-    assert (tail < 30).all()
+    Each share of draws that lie beyond has the distance that the law of the paper gives.
+    """
+    high, low = np.array([2.0**-54, 2.0**-54, 0.5]), np.array([2.0**-54, 0.75, 0.5])
+    drawn_as = (high, low, np.full(3, 0.25))
+    monkeypatch.setattr(DrawnPlaces, "fractions", lambda *_, **__: drawn_as)
+
+    far, _ = drawn(laplace(epsilon=1.0, metres=1e4), 3, at=(np.arange(3.0), 0.0)) - [
+        [0, 1, 2],
+        [0] * 3,
+    ]
+
+    beyond = [2.0**-107, 0.75 * 2.0**-53, 0.5]
+    assert stats.gamma.logsf(far * 0.999e-4, 2) == pytest.approx(np.log(beyond), rel=1e-3)
 
 
 def test_what_is_written_is_rounded():

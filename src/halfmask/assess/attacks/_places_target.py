@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from halfmask._errors import ParameterError
 from halfmask.assess._places import middle_of
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
@@ -16,24 +15,14 @@ from halfmask.assess.attacks._inputs import (
     check_columns,
     check_owners,
     check_plain,
-    several,
 )
-from halfmask.geo import PlaceColumns, PointMap
+from halfmask.geo import PlaceColumns, PointMap, Unit
 
 if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.geo import Points
-
-
-def _points(value: object, *, parameter: str, owner: str) -> PlaceColumns:
-    if isinstance(value, PlaceColumns):
-        return value
-    names = several(value, parameter=parameter, owner=owner, of="two columns")
-    if len(names) != 2:
-        raise ParameterError(f"The {parameter!r} parameter of {owner} must be two columns.")
-    return PlaceColumns(names)  # type: ignore[arg-type] # two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,8 +36,9 @@ class PlacesTarget(TakenInputs):
     released, original
         The table after and before places were masked. Both have the columns of the points.
     points
-        Longitude and latitude, in this order, or x and y; `halfmask.geo.PlaceColumns` where they
-        aren't in degrees.
+        The columns of longitude and latitude, in this order, or of x and y.
+    unit
+        What they are in: degrees, metres, kilometres or feet.
     person
         The column of both tables that says whose row it is; it may hold a pseudonym in the released
         one. ``None``: each row is one person.
@@ -66,7 +56,7 @@ class PlacesTarget(TakenInputs):
     Raises
     ------
     ParameterError
-        If there are too few owners, or `points` aren't two columns.
+        If there are too few owners, or not two columns of points.
     ColumnNotFoundError, DataError, SchemaError
         If a table is no frame, or lacks a column, or coordinates are none.
 
@@ -80,7 +70,8 @@ class PlacesTarget(TakenInputs):
 
     released: pl.DataFrame = field(metadata={"take": as_frame})
     original: pl.DataFrame = field(metadata={"take": as_frame})
-    points: PlaceColumns = field(metadata={"take": _points})
+    points: tuple[str, str]
+    unit: Unit = "degrees"
     person: str | None = None
     time: str | None = None
     addresses: PointMap | None = None
@@ -90,13 +81,14 @@ class PlacesTarget(TakenInputs):
 
     def __post_init__(self) -> None:
         TakenInputs.__post_init__(self)
-        names = [*self.points.columns, *(it for it in (self.person, self.time) if it is not None)]
+        columns = PlaceColumns(self.points, self.unit)
+        names = [*columns.columns, *(it for it in (self.person, self.time) if it is not None)]
         for table, where in ((self.original, "the original"), (self.released, "the release")):
             check_columns(names, table.columns, where=where)
             check_plain(table, names, where=where)
         check_owners(self.owners, self.released.height, self.original.height)
         # Once: columns that are read in an unusual way are warned of.
-        read = self.points.read(self.original), self.points.read(self.released)
+        read = columns.read(self.original), columns.read(self.released)
         object.__setattr__(self, "_read", read)
 
     def __repr__(self) -> str:
@@ -109,7 +101,7 @@ class PlacesTarget(TakenInputs):
 
     def unprotected(self) -> Self:
         """Return the same rows with their true places: the positive control."""
-        true = self.original.select(self.points.columns)[self.owner_of_row]
+        true = self.original.select(self.points)[self.owner_of_row]
         return replace(self, released=self.released.with_columns(true.get_columns()))
 
     @property
@@ -129,7 +121,7 @@ class PlacesTarget(TakenInputs):
         return found
 
     def pairs(self) -> tuple[Points, Points, NDArray[np.int64]]:
-        """Return true and released places where both are there, and the numbers of these rows."""
+        """Return true and released places of rows with both, and the numbers of these."""
         true, seen = self.places[0].take(self.owner_of_row), self.places[1]
         rows = np.flatnonzero(true.present & seen.present)
         return true.take(rows), seen.take(rows), rows

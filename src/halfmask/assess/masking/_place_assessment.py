@@ -79,7 +79,7 @@ class PlaceAssessment(Facts):
         )
 
     def blocks(self) -> tuple[TableBlock | PicturesBlock, ...]:
-        """Return tables and a map for the page of a release: numbers, and no original place."""
+        """Return tables and a map for the page of a release, without original places."""
         named = " and ".join(map(repr, self.columns))
         measured = TableBlock(
             title=f"Places in {named}",
@@ -150,7 +150,8 @@ def assess_places(
     target = PlacesTarget(
         released=masked,
         original=original,
-        points=points,
+        points=points.columns,
+        unit=points.unit,
         person=person,
         addresses=addresses,
         centre=centre,
@@ -160,16 +161,14 @@ def assess_places(
         return None
     areas = [it for it in maps if not isinstance(it, PointMap)]
     located = (it for it in areas if it.shapes is not None or it.centres is not None)
-    people = [it for it in areas if it.shapes is not None and it.people is not None]
+    people: list[PointMap | AreaMap] = [] if addresses is None else [addresses]
+    people += [it for it in areas if it.shapes is not None and it.people is not None]
     return PlaceAssessment(
         columns=points.columns,
         before=true,
         after=seen,
         utility=place_utility(true, seen, areas=next(located, None)),
-        risks=tuple(
-            place_risk(true, seen, people=it, k=k)
-            for it in [*([] if addresses is None else [addresses]), *people]
-        ),
+        risks=tuple(place_risk(true, seen, people=it, k=k) for it in people),
         findings=attack(target, unprotected=target.unprotected()).findings,
     )
 

@@ -24,7 +24,7 @@ QUANTILES: Final = (0.01, 0.05, 0.25, 0.5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceRisk(Facts):
-    """How many people live as near to a masked point as the person does: spatial k-anonymity.
+    """How many people live as near to a masked point as the person does.
 
     Parameters
     ----------

@@ -177,6 +177,8 @@ def _logistic(features: Floats, labels: Ints) -> tuple[Floats, int]:
 def _tree(features: Floats, labels: Ints, random_state: int) -> Floats:
     from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415 # 1 s to import
 
+    if not features.shape[1]:
+        return np.full(len(labels), labels.mean())
     leaf = max(LEAF_ROWS, int(LEAF_SHARE * len(labels)))
     model = DecisionTreeClassifier(min_samples_leaf=leaf, random_state=random_state)
     return np.asarray(model.fit(features, labels).predict_proba(features)[:, 1])

@@ -259,15 +259,18 @@ def _summed(counts: Floats) -> Floats:
     padded = np.pad(counts, 1)
     rows, columns = counts.shape
     parts = [padded[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
-    return np.sum(parts, axis=0)
+    return np.asarray(np.sum(parts, axis=0))
 
 
 def _area_counts(areas: AreaMap, original: Points, masked: Points) -> dict[str, object]:
     was, now = areas.locate(original), areas.locate(masked)
+    inside = (was >= 0) | (now >= 0)
+    if not inside.any():
+        return {}
     n = len(areas.names)
     counts = [np.bincount(each[each >= 0], minlength=n) for each in (was, now)]
     return {
         "areas": n,
-        "changed_areas": float((was != now).mean()),
+        "changed_areas": float((was != now)[inside].mean()),
         "count_change": float(np.abs(counts[1] - counts[0]).mean()),
     }

@@ -85,16 +85,16 @@ class AffinePoints(Pseudonym):
 
     columns: tuple[str, ...]
     unit: Unit = "degrees"
-    centre: tuple[float, float]
+    centre: tuple[float, ...]
     rotation: float = field(metadata={"ge": 0, "le": 180})
-    scale: tuple[float, float]
+    scale: tuple[float, ...]
     shift: float = field(metadata={"ge": 0, "le": _FARTHEST})
 
     def _check_together(self) -> None:
         point_columns(self)
         check_rising(owner="AffinePoints", most=10, scale=self.scale)
         list_of("two numbers", is_number, owner="AffinePoints", centre=self.centre)
-        if len(list(self.centre)) != 2 or not self.scale[0]:
+        if len(self.centre) != 2 or not self.scale[0]:
             raise ParameterError(
                 f"The mask {self.name!r} has two coordinates as its 'centre', and factors above 0."
             )

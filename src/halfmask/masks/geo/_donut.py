@@ -76,10 +76,10 @@ class Donut(Geomask):
     name: ClassVar[str] = "donut"
     further: ClassVar[tuple[str, ...]] = ("within-distance",)
 
-    radius: tuple[float, float] | None = None
-    k: tuple[int, int] | None = None
+    radius: tuple[float, ...] | None = None
+    k: tuple[int, ...] | None = None
     addresses: str | None = field(default=None, metadata={"min_length": 1})
-    people: tuple[float, float] | None = None
+    people: tuple[float, ...] | None = None
     density: str | None = field(default=None, metadata={"min_length": 1})
 
     def _check_own(self) -> None:

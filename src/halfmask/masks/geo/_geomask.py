@@ -15,7 +15,7 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import derived_key
 from halfmask.geo import AreaMap, Maps, PlaceColumns, PointMap, Points, Unit
 from halfmask.masks._mask import MaskTraits
-from halfmask.masks._numbers import check_numeric, is_number
+from halfmask.masks._numbers import EXACT, check_numeric, is_number
 from halfmask.masks._row_draws import fractions
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
@@ -317,4 +317,11 @@ def put_points(
 def rounded(points: Points, decimals: Mapping[str, int]) -> Points:
     """Return points with so many digits behind the point as their unit has."""
     places = decimals[points.unit]
+    large = int((np.maximum(np.abs(points.x), np.abs(points.y)) * 10**places >= EXACT).sum())
+    if large:
+        raise DataError(
+            f"{large} of {len(points)} points are so large that floats have no digits left for a "
+            f"move of {10.0**-places:g} {points.unit}.",
+            hint="Make points that stand for 'unknown' missing.",
+        )
     return replace(points, x=points.x.round(places) + 0.0, y=points.y.round(places) + 0.0)

@@ -22,7 +22,7 @@ _SAME: Final = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocationSwap(Geomask):
-    """Write the place of another row, or another address, between two radii of each point.
+    """Write another row's place, or another address, between two radii of each point.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ _ZONE: Final = 1.75
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrimmedEnds(CheckedMask):
-    """Drop the rows of trips that are near where a trip begins or ends, such as at home.
+    """Drop rows of trips near where a trip begins or ends, such as at home.
 
     Parameters
     ----------

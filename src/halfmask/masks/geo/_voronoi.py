@@ -28,7 +28,9 @@ class VoronoiEdges(Geomask):
     Parameters
     ----------
     columns, unit, crs, person, same_within, maps, domain, scope
-        See `Geomask`; `within` can't be given.
+        See `Geomask`.
+    within
+        Can't be given.
     addresses
         A map of points whose cells are taken; by default those of the table's own places.
 

@@ -30,7 +30,7 @@ class AddressSnapping(
     Parameters
     ----------
     within
-        How near to the home an address counts as the home, in metres, above 0.
+        How far a home lies from its address at most, in metres; others aren't attacked.
     n_people
         How many homes are drawn at most.
     candidates
@@ -42,10 +42,9 @@ class AddressSnapping(
     NEJM 2006); and one by the *density of the mask*: where homes are densest round masked places,
     by metres or by the rank of the home among the addresses. Both are learned from half of the
     people; the one that finds more of them is measured on the other half. Control: the same guesses
-    for another person's home. Baseline: the one place that is near to most homes.
+    for another person's home. Baseline: the address of most homes.
     """
 
-    within: float = field(default=10.0, metadata={"gt": 0, "le": 1e7})
     candidates: int = field(default=200, metadata={"ge": 1, "le": 10_000})
 
     def _measure(self, target: PlacesTarget, random_state: int) -> Found:
@@ -53,21 +52,26 @@ class AddressSnapping(
 
         rng = np.random.default_rng(random_state)
         people = required(target.addresses, "the addresses of the region").points
-        there = people.take(people.present).in_system(target.points.unit, target.points.crs)
+        there = people.take(people.present).in_system(target.unit, None)
         addresses = pl.DataFrame(there.in_space()).unique(maintain_order=True).to_numpy()
         true, seen, rows = target.pairs()
-        some = rng.permutation(one_row_each(target, rows))[: self.n_people]
-        homes = true.take(some).in_space()
+        some = rng.permutation(one_row_each(target, rows))
+        tree = cKDTree(addresses)
+        off, home = tree.query(true.take(some).in_space())
+        attacked = np.flatnonzero(off <= self.within)[: self.n_people]
+        some, home = some[attacked], home[attacked]
         ranks = np.arange(1, min(self.candidates, len(addresses)) + 1)
-        far, near = cKDTree(addresses).query(seen.take(some).in_space(), k=ranks)
-        right = np.linalg.norm(addresses[near] - homes[:, None], axis=2) <= self.within
-        every, half = np.arange(len(homes)), len(homes) // 2
+        far, near = tree.query(seen.take(some).in_space(), k=ranks)
+        right, every, half = near == home[:, None], np.arange(len(home)), len(home) // 2
         ways = (_by_metres(far, right, half), _by_rank(right, half))
         best = max(ways, key=lambda way: int(right[every, way][:half].sum()))
-        by_density = addresses[near[every, best]][half:]
-        return (
-            self._found("homes", "the nearest address", addresses[near[:, 0]], homes, random_state),
-            self._found("homes", "the density of the mask", by_density, homes[half:], random_state),
+        guesses = {
+            "homes found as the nearest address": (near[:, 0], home),
+            "homes found by the density of the mask": (near[every, best][half:], home[half:]),
+        }
+        return tuple(
+            self._found(measure, addresses[guess], addresses[own], random_state, within=0.0)
+            for measure, (guess, own) in guesses.items()
         )
 
 
@@ -80,7 +84,7 @@ def _by_metres(far: Floats, right: Bools, half: int) -> Ints:
     density = np.histogram(homes, edges)[0] / np.diff(edges**2)
     place = np.clip(np.searchsorted(edges, far, side="right") - 1, 0, len(density) - 1)
     outside = (far < edges[0]) | (far > edges[-1])
-    return np.where(outside, -1.0, density[place]).argmax(axis=1)
+    return np.asarray(np.where(outside, -1.0, density[place]).argmax(axis=1))
 
 
 def _by_rank(right: Bools, half: int) -> Ints:

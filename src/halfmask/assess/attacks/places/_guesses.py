@@ -28,32 +28,47 @@ class PlaceGuesses(DeclaredAttack):
     within: float = field(default=50.0, metadata={"gt": 0, "le": 1e7})
     n_people: int = field(default=2000, metadata={"ge": 1})
 
-    def _found(self, what: str, by: str, guess: Floats, true: Floats, random_state: int) -> Outcome:
-        """Return how many guesses are near, all in metres; a guess that is NaN isn't."""
+    def _found(
+        self,
+        measure: str,
+        guess: Floats,
+        true: Floats,
+        random_state: int,
+        *,
+        plain: Floats | None = None,
+        within: float | None = None,
+    ) -> Outcome:
+        """Return how many guesses are near, all in metres; a guess that is NaN isn't.
+
+        The baseline is the one place that is near to most, or plain guesses if these are nearer.
+        """
         from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
 
-        n = len(true)
-        shift = np.random.default_rng(random_state).integers(1, max(2, n))
-        other = true[(np.arange(n) + shift) % max(1, n)]
-        crowd = cKDTree(true).query_ball_point(true, self.within, return_length=True)
-        return self._make_outcome(
-            f"{what} found within {self.within:g} m by {by}",
-            self._count(guess, true),
-            self._count(guess, other),
-            needed=(100, what),
-            baseline=SuccessCount(int(np.max(crowd, initial=0)), n),
-        )
+        n, most = len(true), self.within if within is None else within
+        other = np.roll(true, np.random.default_rng(random_state).integers(1, max(2, n)), axis=0)
 
-    def _count(self, guess: Floats, true: Floats) -> SuccessCount:
-        near = np.linalg.norm(guess - true, axis=1) <= self.within
-        return SuccessCount(int(near.sum()), len(true))
+        def near(guesses: Floats, places: Floats) -> int:
+            return int((np.linalg.norm(guesses - places, axis=1) <= most).sum())
+
+        usual = cKDTree(true).query_ball_point(true, most, return_length=True)
+        baseline = int(np.max(usual, initial=0))
+        # Where nothing was moved, a plain guess is right, and no attack would show its power.
+        if plain is not None and not np.allclose(plain, true, rtol=0, atol=1e-6):
+            baseline = max(baseline, near(plain, true))
+        return self._make_outcome(
+            measure,
+            SuccessCount(near(guess, true), n),
+            SuccessCount(near(guess, other), n),
+            needed=(100, measure.partition(" ")[0]),
+            baseline=SuccessCount(baseline, n),
+        )
 
 
 def place_numbers(target: PlacesTarget) -> Ints:
     """Return a number for each original row: alike for the same person at the same place."""
     if target.person is None:
         return np.arange(target.original.height)
-    return merged_codes([(target.original, [target.person, *target.points.columns])])[0]
+    return merged_codes([(target.original, [target.person, *target.points])])[0]
 
 
 def one_row_each(target: PlacesTarget, rows: Ints) -> Ints:
@@ -82,7 +97,7 @@ class PlaceAveraging(PlaceGuesses, name="places/averaging", target=PlacesTarget)
     attacker is taken to know which belong together. Two measures:
 
     - *places found*: the share of means that are near enough. Control: the same means for another
-      person's place. Baseline: the one place that is near to most;
+      person's place. Baseline: one copy, or the one place that is near to most;
     - *error taken off by averaging*: 1 - (median error of the means) / (median error of one copy),
       0 where a place is drawn once for each person. The first measure is its positive control.
     """
@@ -119,7 +134,8 @@ class PlaceAveraging(PlaceGuesses, name="places/averaging", target=PlacesTarget)
         true, one, mean = (
             copies.select(f"^{word} .$").to_numpy() for word in ("true", "seen", "mean seen")
         )
-        found = self._found("places", "their mean", mean, true, random_state)
+        measure = f"places found within {self.within:g} m by their mean"
+        found = self._found(measure, mean, true, random_state, plain=one)
         alone, together = (np.linalg.norm(each - true, axis=1) for each in (one, mean))
         errors = float(np.median(alone)), float(np.median(together))
         if not errors[0] > 0:
@@ -159,7 +175,8 @@ class AffineBreak(PlaceGuesses, name="places/affine-break", target=PlacesTarget)
     -----
     Three pairs of a true and a released place fix the six numbers of a map: rotation, scales, shear
     and shift. For each place other known ones are drawn; a place that many people have counts once.
-    Control: the same guesses for another place. Baseline: the one place that is near to most.
+    Control: the same guesses for another place. Baseline: the released place itself, or the one
+    place that is near to most.
     """
 
     known: int = field(default=3, metadata={"ge": 3})
@@ -180,8 +197,8 @@ class AffineBreak(PlaceGuesses, name="places/affine-break", target=PlacesTarget)
         with_one = np.column_stack((seen, np.ones(n)))
         maps = np.linalg.pinv(with_one[known]) @ true[known]
         guess = np.einsum("ij,ijk->ik", with_one[some], maps)
-        by = f"{self.known} known ones"
-        return (self._found("places", by, guess, true[some], random_state),)
+        measure = f"places found within {self.within:g} m by {self.known} known ones"
+        return (self._found(measure, guess, true[some], random_state, plain=seen[some]),)
 
 
 def _distinct(target: PlacesTarget) -> tuple[Floats, Floats]:

@@ -29,7 +29,7 @@ _THURSDAY = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HomeAndWork(PlaceGuesses, name="places/home-and-work", target=PlacesTarget, needs=_NEEDS):
-    """Guess where people live and work by their most frequent places at night and by day.
+    """Guess where people live and work by their places at night and by day.
 
     Parameters
     ----------
@@ -66,8 +66,9 @@ class HomeAndWork(PlaceGuesses, name="places/home-and-work", target=PlacesTarget
         for what, at in (("homes", _at_night), ("workplaces", _at_work)):
             truth = _usual(who, true, at(before), self.cell, owner)
             there = ~np.isnan(truth[:, 0])
+            measure = f"{what} found within {self.within:g} m by frequent places"
             ways = [
-                self._found(what, "frequent places", guess[there], truth[there], random_state)
+                self._found(measure, guess[there], truth[there], random_state)
                 for guess in (
                     _usual(trace, seen, at(after), cell, traces[some])
                     for cell in (self.cell, np.inf)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 
 import numpy as np
 import polars as pl
 import pytest
 
+import halfmask as hm
 from halfmask.description import describe
 from halfmask.microdata import Policy
 from halfmask.microdata._made_policy import make_policy
@@ -294,3 +296,13 @@ def test_numbers_that_lost_their_zeros_are_said():
 
     assert "leading zeros" in " ".join(cut.reasons)
     assert "leading zeros" not in " ".join(whole.reasons)
+
+
+def test_protect_without_a_policy_counts_the_place_with_the_others():
+    near = {"lon": 4.8 + LON / 100, "lat": 52 + LAT / 100}
+
+    release = hm.protect(table(**near), quasi_identifiers=["lon", "lat", "age", "sex"], k=5)
+
+    assert set(release.data.columns) == {"age", "sex", "place"}
+    assert min(Counter(release.data.select("age", "sex", "place").rows()).values()) >= 5
+    assert release.data["place"].null_count() == 0

@@ -146,7 +146,7 @@ def _judge_pair(
 
 
 def _widths_to(apart: float) -> tuple[float, ...]:
-    """Return widths of cells, each twice the one before: a method cuts one into four at a time."""
+    """Return widths that double: a class is written as the smallest cell that holds all of it."""
     least = 1 if apart > _TOWN else 0.1
     doublings = max(2, int(np.ceil(np.log2(max(apart, least) / least))))
     return tuple(least * 2**n for n in range(doublings + 1))

@@ -16,7 +16,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._validation import list_of, number_between, one_of
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._labels import check_known, each_label, rooted
-from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo._place_rule import PlaceRule
 from halfmask.geo.points import Points, Unit
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from halfmask._foreign import need
 from halfmask._validation import list_of
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._labels import check_known, each_label, rooted
-from halfmask.geo.maps import AreaMap
-from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo._maps import AreaMap
+from halfmask.geo._place_rule import PlaceRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

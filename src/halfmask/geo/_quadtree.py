@@ -14,8 +14,8 @@ from halfmask._validation import number_between
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._cells import WIDEST, Cells
 from halfmask.geo._labels import check_enough, check_known, check_people, each_label, rising, rooted
-from halfmask.geo.maps import PointMap
-from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo._maps import PointMap
+from halfmask.geo._place_rule import PlaceRule
 from halfmask.geo.points import Points
 
 if TYPE_CHECKING:

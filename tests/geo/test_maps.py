@@ -268,6 +268,13 @@ def test_parameters_of_a_map_are_checked(options, parameter):
         MapFile(file="map.csv", **options)
 
 
+def test_lists_of_names_are_taken():
+    given = MapFile(file="map.csv", points=["x", "y"], name="id", parents=["state"])  # type: ignore[arg-type]
+
+    assert given == MapFile(file="map.csv", points=("x", "y"), name="id", parents=("state",))
+    assert len({given}) == 1
+
+
 @pytest.mark.parametrize("gone", ["shapely", "pyogrio"])
 def test_a_missing_library_is_named(monkeypatch, tmp_path, gone):
     (tmp_path / "map.shp").write_bytes(b"")

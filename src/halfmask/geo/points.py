@@ -301,8 +301,7 @@ class Points:
         )
         found = self.in_space()
         found += eastwards * (east * stretch)[:, None] + northwards * (north * stretch)[:, None]
-        x, y = _on_ground(found)
-        return replace(self, x=x, y=y)
+        return self.below(found)
 
     def metres_to(self, others: Points) -> NDArray[np.float64]:
         """Return how far each is from another point, over the ground.

@@ -139,7 +139,7 @@ class Areas(PlaceRule):
             raise DataError(
                 f"{outside} {what} in no area of the map"
                 f"{' for which people are known' if self.least else ''}.",
-                hint="Give a map that covers all places.",
+                hint="Give a map that covers all places, or declare its reach in metres.",
             )
         return pl.Series(finest.labels, dtype=pl.String).gather(pl.Series(region).replace(-1, None))
 

@@ -153,7 +153,8 @@ def test_people_of_several_at_one_address_count_each():
 
     assert Quadtree(1, map_, (5,)).locate(points((1, 1), (1001, 1))).n_unique() == 2
     assert Quadtree(1, map_, (6,)).locate(points((1, 1), (1001, 1))).n_unique() == 1
-    empty = PointMap(points=points((100, 100), (1100, 100)), people=np.array([7.0, 0]))
+    nowhere = (math.nan, math.nan)
+    empty = PointMap(points=points((100, 100), (1100, 100), nowhere), people=np.array([7.0, 0, 9]))
     with pytest.raises(DataError, match="1 points lie in cells"):
         Quadtree(1, empty, (5,)).locate(points((1, 1), (1001, 1)))
 

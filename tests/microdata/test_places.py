@@ -101,6 +101,12 @@ def forged(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
         (lambda it: it["features"][-1]["properties"].update(label="x"), "and has 1 others"),
         (lambda it: it["features"][-1]["geometry"].update(coordinates=[]), "isn't GeoJSON"),
         (lambda it: it["features"][-1]["properties"].update(rows=9), "number of rows for 1 areas"),
+        (
+            lambda it: it["features"].append(
+                {**it["features"][-1], "properties": {"label": "elsewhere", "rows": 3}}
+            ),
+            "lacks 0 areas that the data has and has 1 others",
+        ),
         (lambda it: it.pop("features"), "isn't GeoJSON"),
     ],
 )

@@ -260,6 +260,42 @@ def test_names_that_look_like_formulas_are_found_in_csv(tmp_path: Path) -> None:
     assert hm.verify(tmp_path / "out").holds
 
 
+@pytest.mark.parametrize(
+    ("people_there", "said"),
+    [
+        (lambda _: 49, "areas have fewer than 50 people"),
+        (lambda _: None, "or nobody says how many"),
+        (lambda fewest: fewest - 1, "its evidence states a better level"),
+    ],
+)
+def test_fewer_people_than_a_release_claims_are_found(
+    people_there: Callable[[int], int | None], said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "policy.toml"
+    file.write_text(CELLS.replace("cells = [1, 10, 100]", RULES["quadtree"]) + towns(tmp_path))
+    homes = np.random.default_rng(4).uniform((0, 0), (4, 3), (400, 2))
+    rows = people(400).with_columns(lon=homes[:, 0], lat=homes[:, 1])
+    hm.protect(rows, Policy.load(file), key=bytes(32)).write(tmp_path / "out")
+
+    def change(found: dict[str, Any]) -> None:
+        areas = (it["properties"] for it in found["features"] if it["geometry"])
+        least = min(areas, key=lambda it: it["people"])
+        assert least["people"] > 50
+        least["people"] = people_there(least["people"])
+
+    assert not forged(tmp_path / "out", lambda _: None)
+    assert said in forged(tmp_path / "out", change)
+
+
+def test_a_place_that_is_written_as_a_set_of_areas_has_no_outlines(tmp_path: Path) -> None:
+    written_as = '[columns.home]\nrecoding = { name = "ranges" }'
+    policy = Policy.from_toml(CELLS.replace("[columns.home]", written_as))
+    hm.protect(people(), policy, key=bytes(32)).write(tmp_path / "out")
+    assert not (tmp_path / "out/places").exists()
+    (claim,) = hm.verify(tmp_path / "out").claims
+    assert claim.holds
+
+
 def test_codes_of_areas_are_merged_before_they_are_released(tmp_path: Path) -> None:
     pytest.importorskip("shapely")
     text = CELLS.replace('points = ["lon", "lat"]\n', "").replace(

@@ -36,6 +36,7 @@ class Zip3(PlaceRule):
         census of 2000, with 20,000 people.
     least
         How many people must live where three digits begin a ZIP code; else these are ``000``.
+        HIPAA asks for more than 20,000, which is 20,001.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class Zip3(PlaceRule):
             check_people(self.people, AreaMap, owner="Zip3")
 
     def of_codes(self, codes: pl.Series, *, column: str) -> pl.Series:
-        """Return ZIP codes with five digits; those that were read as numbers get zeros again."""
+        """Return ZIP codes of five digits; numbers get their zeros again."""
         texts = _digits(codes)
         strange = int((~texts.str.contains(_CODE)).sum())
         if strange:

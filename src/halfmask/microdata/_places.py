@@ -46,6 +46,9 @@ class MapSection(Section):
     people: StrictStr | None = Field(
         default=None, description="The number of people or households; by default one a point."
     )
+    reach: float = Field(
+        default=0.0, ge=0, description="Metres beyond polygons that still belong to the nearest."
+    )
 
     @field_validator("file")
     @classmethod

@@ -134,6 +134,9 @@ ERRORS: list[tuple[str, str, str]] = [
     ("hierarchy =", 'normalize = ["trim"]\nhierarchy =', "normalize"),
     ('"quasi_identifier"\nkind = "geo"', '"insensitive"\nkind = "geo"', "hierarchy"),
     ('kind = "categorical"', 'kind = "categorical"\nunit = "metres"', "goes with 'points'"),
+    ("[[gua", '[maps.m]\nfile = "/m.csv"\n[[gua', "[maps.m]: has a file that isn't given relative"),
+    ("[[gua", '[maps.m]\nfile = "m.csv"\nparents = ["s"]\n[[gua', "needs the name of its areas"),
+    ("[[gua", '[maps.m]\nfile = "m.csv"\nreach = -1\n[[gua', "[maps.m] reach must be at least 0"),
 ]
 
 

@@ -52,6 +52,16 @@ def test_points_are_as_far_apart_as_the_bar_says(lon, lat, lon_to, lat_to, metre
     assert np.linalg.norm(one - other) * metres_a_unit(drawn) == pytest.approx(metres, rel=0.006)
 
 
+def test_far_points_are_drawn_by_a_projection_that_keeps_areas():
+    """Lambert's: 60 degrees from the middle are 2 R sin(30 degrees), Snyder 1987, page 185."""
+    places = np.array([[-60.0, 0.0], [0.0, 0.0], [60.0, 0.0]])
+
+    drawn = GeoMap(name="m", title="Map", after=places).svg()
+
+    x = dots(drawn)[:, 0]
+    assert np.diff(x) * metres_a_unit(drawn) == pytest.approx([6_371_009] * 2, rel=0.005)
+
+
 def test_coordinates_of_a_plane_are_as_far_apart_as_their_unit_says():
     feet = np.array([[0.0, 0.0], [3000.0, 4000.0]])
 

@@ -33,11 +33,6 @@ class LocationSwap(Geomask):
     addresses
         A map of points to choose from; by default the places of the table's other rows.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter can't be.
-
     Notes
     -----
     Location swapping (Zhang and others 2017). Each person of `addresses` between the radii is

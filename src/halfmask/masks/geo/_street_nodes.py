@@ -30,11 +30,6 @@ class StreetNodes(Geomask):
     nearest
         One of so many nearest nodes is drawn, each with the same chance.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter can't be.
-
     Notes
     -----
     As the street masks of Swanlund and others (2020), with a file in place of their network.

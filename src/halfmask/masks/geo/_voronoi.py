@@ -34,11 +34,6 @@ class VoronoiEdges(Geomask):
     addresses
         A map of points whose cells are taken; by default those of the table's own places.
 
-    Raises
-    ------
-    ParameterError
-        If a parameter can't be.
-
     Notes
     -----
     Seidl and others (2015). All spots of a cell are nearer to its place than to any other place.

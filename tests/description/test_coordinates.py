@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 
 import numpy as np
 import polars as pl
 import pytest
 
+import halfmask as hm
 from halfmask.description import describe
 from halfmask.microdata import Policy
 from halfmask.microdata._made_policy import make_policy
@@ -157,7 +159,7 @@ def test_the_policy_has_one_section_for_both_columns():
         "kind": "geo",
         "points": ["home_lon", "home_lat"],
         "unit": "degrees",
-        "hierarchy": {"cells": [1, 10, 100]},
+        "hierarchy": {"cells": [1, 2, 4, 8, 16, 32, 64, 128]},
     }
     assert f"{N} different values" in text
 
@@ -193,10 +195,16 @@ def test_each_choice_that_comments_offer_is_a_valid_policy():
     assert Policy.from_toml("halfmask = 1\n" + columns + "\n".join(mask)).table_masks
 
 
+def test_cells_double_until_they_hold_all_points():
+    (place,) = describe(table(x=1e4 + 5e6 * RNG.random(N), y=Y)).places
+
+    assert place.widths == tuple(2**n for n in range(14))
+
+
 def test_a_town_gets_finer_cells():
     (place,) = describe(table(lon=4.8 + LON / 1e3, lat=52 + LAT / 1e3)).places
 
-    assert place.widths == (0.1, 1, 10)
+    assert place.widths == (0.1, 0.2, 0.4)
 
 
 def test_no_coordinate_is_said():
@@ -214,8 +222,8 @@ def test_roles_that_the_owner_gives_are_kept():
     both = describe(frame, roles={"lon": "sensitive", "lat": "sensitive"})
     assert both.places
     assert both["lon"].role == "sensitive"
-    for roles in ({"lon": "sensitive"}, {"lon": "insensitive", "lat": "insensitive"}):
-        assert not describe(frame, roles=roles).places
+    assert not describe(frame, roles={"lon": "sensitive"}).places
+    assert not describe(frame, roles={"lon": "insensitive", "lat": "insensitive"}).places
 
 
 @pytest.mark.parametrize(
@@ -288,3 +296,13 @@ def test_numbers_that_lost_their_zeros_are_said():
 
     assert "leading zeros" in " ".join(cut.reasons)
     assert "leading zeros" not in " ".join(whole.reasons)
+
+
+def test_protect_without_a_policy_counts_the_place_with_the_others():
+    near = {"lon": 4.8 + LON / 100, "lat": 52 + LAT / 100}
+
+    release = hm.protect(table(**near), quasi_identifiers=["lon", "lat", "age", "sex"], k=5)
+
+    assert set(release.data.columns) == {"age", "sex", "place"}
+    assert min(Counter(release.data.select("age", "sex", "place").rows()).values()) >= 5
+    assert release.data["place"].null_count() == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from inspect import signature
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_every_rule_of_the_table_is_valid(page_at):
         points = "" if "zip3" in rule else 'points = ["longitude", "latitude"]'
         place = f'[columns.home]\nrole = "quasi_identifier"\nkind = "geo"\n{points}\n'
         place += f"hierarchy = {{ {rule} }}\n"
-        assert Policy.from_toml(HEAD + MAPS + place + COLUMNS + GUARANTEE).columns["home"]
+        assert Policy.from_toml(HEAD + MAPS + place + COLUMNS + GUARANTEE).columns["home"].place
 
 
 @pytest.mark.parametrize("column", [0, 2])
@@ -63,10 +64,11 @@ def test_the_table_has_every_mask_of_points_and_its_parameters(page_at, column):
     table = page_at(PAGE).text.split("| mask | what it writes")[1].split("\n\n")[0]
     rows = [row.split("|")[1:-1] for row in table.splitlines()[2:]]
     quoted = [set(re.findall(r"`([\w-]+)`", row[column])) for row in rows]
+    known = {name: set(signature(mask).parameters) for name, mask in TABLE_MASKS.items()}
     geomasks = {
-        name: set(mask.__dataclass_fields__)
-        for name, mask in TABLE_MASKS.items()
-        if {"unit", "columns"} <= set(mask.__dataclass_fields__) and name != "trimmed-ends"
+        name: words
+        for name, words in known.items()
+        if {"unit", "columns"} <= words and name != "trimmed-ends"
     }
     if column == 0:
         assert set.union(*quoted) == set(geomasks)

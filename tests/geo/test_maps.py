@@ -161,7 +161,7 @@ def test_whole_numbers_of_parquet_are_names(tmp_path):
             "x,y\n1,2\n,\n",
             {"points": ("x", "y")},
             DataError,
-            "1 of 2 rows of the map have no point",
+            "1 of 2 features of the map have no point",
         ),
         ("x,y\n1,2\n2,\n", {"points": ("x", "y")}, DataError, "In 1 of 2 rows of the map"),
         ("x,y\n1,2\n", {"points": ("x", "z")}, ColumnNotFoundError, "'z'"),
@@ -198,6 +198,8 @@ def test_tables_that_are_no_maps_are_refused(table, text, options, error, messag
         ),
         ({"type": "Point", "coordinates": [0, 91]}, {}, "beyond the earth in 1 of 1 rows"),
         ({"type": "Circle", "coordinates": [0, 1]}, {}, "can't be read"),
+        ({"type": "Point", "coordinates": [np.nan, np.nan]}, {}, "1 of 1 features .* no point"),
+        (polygon([[0, 0], [1, np.nan], [1, 0], [0, 0]]), {}, "1 of 1 areas|can't be read"),
     ],
 )
 def test_shapes_that_are_no_map_are_refused(write, geometry, options, message):

@@ -306,5 +306,7 @@ def test_systems_that_cannot_be_are_refused():
 
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setattr("halfmask._foreign.find_spec", lambda _: None)
+    dutch = Points(x=np.ones(1), y=np.ones(1), unit="metres", crs="EPSG:28992")
+    assert dutch.in_system("metres", "epsg:28992").x[0] == 1
     with pytest.raises(MissingDependencyError, match="pyproj"):
         read([4.9], [52.4]).in_system("metres", "EPSG:31370")

@@ -54,9 +54,19 @@ def test_codes_that_were_numbers_get_their_zeros_again():
     numbers = pl.Series([501, 10013, None])
     codes = Zip3(None).of_codes(numbers, column="zip")
 
-    assert codes.to_list() == ["00501", "10013", None]
-    assert Zip3(None).of_codes(pl.Series(["10013-1234"]), column="zip").to_list() == ["10013"]
+    assert codes.to_list() == ["005", "100", None]
+    assert Zip3(None).of_codes(pl.Series(["10013-1234"]), column="zip").to_list() == ["100"]
     assert paths(Zip3(None), 501, 3601) == {"501": ("005", "*"), "3601": ("000", "*")}
+
+
+def test_a_column_of_codes_has_three_digits_at_most():
+    rule = Zip3(people_of(z10001=20_000, z20001=19_999), (20_000,))
+    codes = rule.of_codes(pl.Series(["10001", "20001", "20002-1234", None]), column="zip")
+
+    assert codes.to_list() == ["100", "000", "000", None]
+    assert paths(rule, "100", "000") == {"100": ("*",), "000": ("*",)}
+    with pytest.raises(HierarchyError, match="has 1 values that are no digits of ZIP codes"):
+        rule.build(pl.Series(["100", "200"]), column="zip")
 
 
 def test_other_codes_are_counted_and_not_quoted():

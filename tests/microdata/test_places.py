@@ -51,7 +51,7 @@ def people(n: int = 600, seed: int = 1) -> pl.DataFrame:
 
 
 def smallest(rows: pl.DataFrame, *names: str) -> int:
-    return min(rows.group_by(names).len()["len"])
+    return int(min(rows.group_by(names).len()["len"]))
 
 
 @pytest.mark.parametrize("method", ["mondrian", "mdav", "full-domain", "guided"])
@@ -214,6 +214,47 @@ def test_each_rule_of_places_from_a_file_to_a_verified_release(rule: str, tmp_pa
 
 
 @pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda it: it["parameters"].update(least=10_000), "fewer than 10000 people"),
+        (lambda it: it["parameters"].update(most=1), "isn't as claims of its model are"),
+        (lambda it: it["evidence"].update(achieved=1e9), "a better level than was counted"),
+        (lambda it: it["evidence"].update(classes=1), "another number of classes"),
+        (lambda it: it["about"].update(support="places/other.geojson"), "lacks its file"),
+        (lambda it: it.update(basis="estimated"), "isn't as claims of its model are"),
+    ],
+)
+def test_a_claim_of_areas_that_was_changed_is_found(
+    change: Callable[[dict[str, Any]], object], said: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("shapely")
+    text = CELLS.replace("cells = [1, 10, 100]", RULES["least"]) + towns(tmp_path)
+    homes = np.random.default_rng(4).uniform((0, 0), (4, 3), (400, 2))
+    rows = people(400).with_columns(lon=homes[:, 0], lat=homes[:, 1])
+    policy = Policy.from_toml(text, folder=tmp_path)
+    hm.protect(rows, policy, key=bytes(32)).write(tmp_path / "out")
+    file = manifest_path(tmp_path / "out")
+    found = json.loads(file.read_text(encoding="utf-8"))
+    change(found["claims"][-1])
+    file.write_text(json.dumps(found), encoding="utf-8")
+    assert said in " ".join(hm.verify(tmp_path / "out").sentences())
+
+
+def test_names_that_look_like_formulas_are_found_in_csv(tmp_path: Path) -> None:
+    pl.DataFrame({"id": ["=a", "-b"], "x": [1.0, 2], "y": [1.0, 2]}).write_csv(tmp_path / "m.csv")
+    text = CELLS.replace("cells = [1, 10, 100]", 'areas = "towns"').replace(
+        'points = ["lon", "lat"]\n', ""
+    )
+    text += '[maps.towns]\nfile = "m.csv"\nname = "id"\npoints = ["x", "y"]\n'
+    policy = Policy.from_toml(text, folder=tmp_path).changed(output={"format": "csv"})
+    rows = people(40).drop("lon", "lat").with_columns(home=pl.Series(["=a", "-b"] * 20))
+    hm.protect(rows, policy.changed(guarantees=[{"model": "k-anonymity", "k": 5}])).write(
+        tmp_path / "out"
+    )
+    assert hm.verify(tmp_path / "out").holds
+
+
+@pytest.mark.parametrize(
     ("people_there", "said"),
     [
         (lambda _: 49, "areas have fewer than 50 people"),
@@ -281,6 +322,16 @@ def test_codes_of_areas_are_merged_before_they_are_released(tmp_path: Path) -> N
     release = hm.protect(rows, policy, key=bytes(32)).write(tmp_path / "out")
     assert not set(release.data["home"]) & set(codes)
     assert hm.verify(tmp_path / "out").claims[-1].claim.parameters == {"least": 250}
+
+
+def test_zip_codes_leave_with_three_digits_at_most() -> None:
+    text = CELLS.replace('points = ["lon", "lat"]\n', "").replace(
+        "cells = [1, 10, 100]", 'zip3 = "census-2000"'
+    )
+    codes = np.random.default_rng(6).choice([501, 3601, 89301, 10013], 600)
+    rows = people().drop("lon", "lat").with_columns(home=pl.Series(codes))
+    release = hm.protect(rows, Policy.from_toml(text), key=bytes(32))
+    assert set(release.data["home"]) == {"005", "000", "100"}
 
 
 def test_maps_are_read_once_until_they_change(tmp_path: Path) -> None:

@@ -6,13 +6,27 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from halfmask._errors import DataError
 from halfmask.geo.points import arc_of
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats, Ints
+    from halfmask.geo import Points
 
 #: The square of the polar radius over that of the equator (WGS84).
 _FLATTER: Final = 0.99330562
+
+
+def paired(original: Points, masked: Points) -> tuple[Points, Points]:
+    """Return the points that are there before and after masking."""
+    if len(original) != len(masked):
+        raise DataError(
+            f"There are {len(original):,} points before and {len(masked):,} after masking."
+        )
+    there = original.present & masked.present
+    if not there.any():
+        raise DataError("No row has a point before and after masking.")
+    return original.take(there), masked.take(there)
 
 
 def middle_of(space: Floats) -> Floats:

@@ -137,12 +137,19 @@ def _judge_pair(
         place=place,
         columns=columns,
         unit=unit,
-        widths=(1, 10, 100) if apart * _KM[unit] > _TOWN else (0.1, 1, 10),
+        widths=_widths_to(apart * _KM[unit]),
         distinct=len(rows),
         share_unique=float((rows == 1).sum() / len(numbers[0])),
         notes=tuple(note for note, holds in notes.items() if holds),
         certain=as_named and not swapped and system in {"earth", "plane"},
     )
+
+
+def _widths_to(apart: float) -> tuple[float, ...]:
+    """Return widths that double: a class is written as the smallest cell that holds all of it."""
+    least = 1 if apart > _TOWN else 0.1
+    doublings = max(2, int(np.ceil(np.log2(max(apart, least) / least))))
+    return tuple(least * 2**n for n in range(doublings + 1))
 
 
 def _unit_of(

@@ -276,7 +276,7 @@ def _propose_points(
 ) -> dict[str, Proposal]:
     """Return proposals for columns that make places, two by two."""
     may_be = {name: profile for name, profile in profiles.items() if profile.filled}
-    found = {}
+    found: dict[str, Proposal] = {}
     for pair in find_pairs(frame, may_be):
         given = {known[name] for name in pair.columns if name in known}
         if given <= {"quasi_identifier"} or (

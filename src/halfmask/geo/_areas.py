@@ -90,7 +90,7 @@ class Areas(PlaceRule):
         return self._labels(numbers.to_numpy(), there, f"values of column {column!r} lie")
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
-        """Build the hierarchy of regions, or of the names of areas below them; see `PlaceRule`."""
+        """Build the hierarchy of regions, or of names of areas; see `PlaceRule`."""
         texts = leaf_text(values)
         finest = self._levels[0]
         areas = {finest.labels[it]: number for number, it in enumerate(finest.of) if it >= 0}
@@ -103,7 +103,7 @@ class Areas(PlaceRule):
         return rooted((*([texts] if are_names else []), *levels), column)
 
     def outline(self, label: str) -> dict[str, Any] | None:
-        """Return the borders of a region, or the centres of its areas; see `PlaceRule`."""
+        """Return the borders of a region, or the centres of its areas."""
         numbers = self._members.get(label)
         if numbers is None or (self.areas.shapes is None and self.areas.centres is None):
             return None
@@ -139,7 +139,7 @@ class Areas(PlaceRule):
             raise DataError(
                 f"{outside} {what} in no area of the map"
                 f"{' for which people are known' if self.least else ''}.",
-                hint="Give a map that covers all places.",
+                hint="Give a map that covers all places, or declare its reach in metres.",
             )
         return pl.Series(finest.labels, dtype=pl.String).gather(pl.Series(region).replace(-1, None))
 

@@ -117,7 +117,13 @@ class Cells(PlaceRule):
         return self.unit if self.crs is None else "degrees"
 
     def numbers(self, points: Points) -> tuple[Ints, Ints]:
-        """Return row and column of the narrowest cell of each point."""
+        """Return row and column of the narrowest cell of each point.
+
+        Parameters
+        ----------
+        points
+            All are present.
+        """
         points = points.in_system(self.unit, self.crs)
         x, y = points.x - self._origin[0], points.y - self._origin[1]
         _, high = self._sides(np.zeros(0, dtype=np.int64), 0)
@@ -133,7 +139,15 @@ class Cells(PlaceRule):
         return row, column
 
     def labels(self, row: Ints, column: Ints, level: int) -> list[str]:
-        """Return the labels of the cells of a level that the narrowest cells lie in."""
+        """Return the labels of the cells of a level that the narrowest cells lie in.
+
+        Parameters
+        ----------
+        row, column
+            Of the narrowest cells.
+        level
+            0 is the narrowest.
+        """
         west, south, east, north = self.edges(row, column, level)
         end = f"{self.widths[level]:.12g}km"
         wide, high = self._sides(np.array([self._rows * self._steps[-1] // 2]), level)
@@ -165,7 +179,13 @@ class Cells(PlaceRule):
         return row, column, [one == other for one, other in zip(labels, again, strict=True)]
 
     def edges(self, row: Ints, column: Ints, level: int) -> tuple[NDArray[Any], ...]:
-        """Return the western, southern, eastern and northern edges of cells of a level."""
+        """Return the western, southern, eastern and northern edges of cells of a level.
+
+        Parameters
+        ----------
+        row, column, level
+            As of `labels`.
+        """
         x, y = (number // self._steps[level] for number in (column, row))
         wide, high = self._sides(row, level)
         x_0, y_0 = self._origin

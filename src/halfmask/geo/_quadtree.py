@@ -54,7 +54,7 @@ class _Grown(NamedTuple):
 
 @dataclass(frozen=True)
 class Quadtree(PlaceRule):
-    """Cells with a least number of people, small where many live, and the root ``"*"`` above.
+    """Cells that are small where many people live, and the root ``"*"`` above.
 
     Parameters
     ----------

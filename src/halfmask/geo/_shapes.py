@@ -160,7 +160,11 @@ class AreaIndex:
         out = np.flatnonzero((found < 0) & points.present)
         if self._reach and len(out):
             at = shapely.points(points.x[out], points.y[out])
-            which, area = self._tree.query_nearest(at)
+            metres = on_flat(np.ones((1, 2)), self._unit)[0, 0]  # of one unit of the map
+            if self._unit == "degrees":
+                metres *= max(0.01, np.cos(np.radians(np.abs(points.y[out]).max())))
+            far = 1.1 * self._reach / metres
+            which, area = self._tree.query_nearest(at, max_distance=far)
             ways = shapely.get_coordinates(shapely.shortest_line(at[which], self._shapes[area])).T
             one, other = (
                 Points(x=it[0], y=it[1], unit=self._unit) for it in (ways[:, ::2], ways[:, 1::2])
@@ -211,7 +215,7 @@ class AreaIndex:
         def in_degrees(at: NDArray[np.float64]) -> NDArray[np.float64]:
             points = Points(x=at[:, 0], y=at[:, 1], unit=self._unit, crs=crs)
             points = points.in_system("degrees", None)
-            return np.column_stack((points.x, points.y))
+            return np.column_stack((points.x, points.y)).round(7)  # a centimetre
 
         area = self._shapes[number]
         area = area if crs is None else shapely.transform(area, in_degrees)

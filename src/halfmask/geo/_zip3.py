@@ -36,6 +36,7 @@ class Zip3(PlaceRule):
         census of 2000, with 20,000 people.
     least
         How many people must live where three digits begin a ZIP code; else these are ``000``.
+        HIPAA asks for more than 20,000, which is 20,001.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class Zip3(PlaceRule):
             check_people(self.people, AreaMap, owner="Zip3")
 
     def of_codes(self, codes: pl.Series, *, column: str) -> pl.Series:
-        """Return ZIP codes with five digits; those that were read as numbers get zeros again."""
+        """Return ZIP codes of five digits; numbers get their zeros again."""
         texts = _digits(codes)
         strange = int((~texts.str.contains(_CODE)).sum())
         if strange:
@@ -67,15 +68,18 @@ class Zip3(PlaceRule):
                 "digits.",
                 hint=_LOST,
             )
-        return texts.str.slice(0, _DIGITS)
+        return self._groups(texts)
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
         """Build the hierarchy of ZIP codes; see `PlaceRule`."""
+        texts = leaf_text(values)
+        if values.dtype == pl.String and (texts.str.len_chars() == _PREFIX).all():
+            groups = self._groups(texts)
+            check_known((groups == texts).to_list(), column, "digits of ZIP codes")
+            return rooted((texts,), column)
         codes = _digits(values)
         check_known(codes.str.contains(_CODE).to_list(), column, "ZIP codes")
-        prefixes = codes.str.slice(0, _PREFIX)
-        groups = [_REST if self._is_small(prefix) else prefix for prefix in prefixes]
-        return rooted((leaf_text(values), groups), column)
+        return rooted((texts, self._groups(codes)), column)
 
     def people_of(self, label: str) -> float | None:
         """Return how many people live where three digits begin a ZIP code."""
@@ -85,9 +89,15 @@ class Zip3(PlaceRule):
             return sum(many for prefix, many in self._people.items() if self._is_small(prefix))
         return self._people.get(label)
 
+    def _groups(self, codes: pl.Series) -> pl.Series:
+        """Return the first three digits of each code where enough people live, else ``000``."""
+        digits = codes.str.slice(0, _PREFIX)
+        few = [prefix for prefix in digits.drop_nulls().unique() if self._is_small(prefix)]
+        return digits.set(digits.is_in(few).fill_null(value=False), _REST)
+
     def _is_small(self, prefix: str) -> bool:
-        if self.people is None:
-            return prefix in CENSUS_2000
+        if self.people is None or prefix == _REST:
+            return prefix in {*CENSUS_2000, _REST}
         return self._people.get(prefix, 0.0) < self.least[0]
 
     @cached_property

@@ -94,12 +94,12 @@ class MapFile:
         points = PlaceColumns(self.points, self.unit, self.crs).read(
             source.read(), called="the map"
         )
-        lost = int((~points.present).sum())
-        if lost:
-            raise DataError(f"{lost} of {len(points)} rows of the map have no point.")
         return self._with_points(source.read(), points)
 
     def _with_points(self, table: pl.DataFrame, points: Points) -> PointMap | AreaMap:
+        lost = int((~points.present).sum())
+        if lost:
+            raise DataError(f"{lost} of {len(points)} features of the map have no point.")
         if self.name is not None:
             return self._areas(table, centres=points)
         people = np.ones(len(points)) if self.people is None else self._people(table)

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 _LEAF: Final = 8  # addresses, about
 _BLOCK: Final = 1 << 15  # points that are asked about at once
-_DISCS: Final = 1 << 12  # that meet areas at once
 _SMALLEST: Final = 6.3e6  # less than any radius of the earth
+_TURN: Final = np.linspace(0, 2 * np.pi, 64, endpoint=False)
+#: A polygon as large as the circle with the radius 1.
+_CIRCLE: Final = np.column_stack((np.cos(_TURN), np.sin(_TURN))) * 1.000804
 _CLOSE: Final = 1 + 1e-12  # distances that differ by rounding only are equal
 
 
@@ -108,8 +110,10 @@ class Neighbours:
         limits = np.where(low < 0, -1.0, (low * _CLOSE) ** 2), (high * _CLOSE) ** 2
 
         def passed(wanted: NDArray[np.float64]) -> list[NDArray[Any]]:
-            parts = zip(*(_blocks(it) for it in (asked, *limits, wanted)), strict=True)
-            done = map_in_order(parts, lambda part: sums_between(*part, *self._tree))
+            parts = zip(*map(_blocks, (asked, *limits, wanted)), strict=True)
+            done = map_in_order(
+                parts, lambda it: sums_between(it[0], it[1], it[2], it[3], *self._tree)
+            )
             return [np.concatenate(it) for it in zip(*done, strict=True)]
 
         people, numbers = np.full(len(points), np.nan), np.full(len(points), -1)
@@ -143,15 +147,13 @@ def k_by_areas(areas: AreaMap, homes: Points, masked: Points) -> NDArray[np.floa
     radii = masked.take(there).metres_to(homes.take(there))
     centres = masked.take(there).in_system(areas.unit, areas.crs)
     counted, tree = np.zeros(len(there)), shapely.STRtree(areas.shapes)
-    for start in range(0, len(there), _DISCS):
-        some = np.arange(start, min(start + _DISCS, len(there)))
+    for some in _blocks(np.arange(len(there))):
         boxes, owner = _boxes(centres.take(some), radii[some])
         box, area = tree.query(shapely.box(*boxes.T))
         disc, area = np.unique(np.stack((some[owner[box]], area)), axis=1)
         shapes = _seen_from(centres.take(disc), areas.shapes[area])
         far = straight_of(radii[disc]) if areas.unit == "degrees" else radii[disc]
-        # A point without a circle, where nothing moved, has the share 0.
-        circles = shapely.buffer(shapely.points(0 * far, 0 * far), far, quad_segs=32)
+        circles = shapely.polygons(_CIRCLE * np.maximum(far, 1e-6)[:, None, None])
         share = shapely.area(shapely.intersection(shapes, circles)) / shapely.area(shapes)
         counted += np.bincount(disc, share * areas.people[area], minlength=len(there))
     found = np.full(len(masked), np.nan)
@@ -194,7 +196,9 @@ def _seen_from(centres: Points, shapes: Any) -> Any:  # noqa: ANN401 # arrays of
         flat = np.maximum(np.hypot(east, north), 1e-9)
         away = np.column_stack((east, north)) * (np.linalg.norm(away, axis=1) / flat)[:, None]
     seen = shapely.set_coordinates(np.array(shapes), away)
-    return np.where(shapely.is_valid(seen), seen, shapely.make_valid(seen))
+    invalid = ~shapely.is_valid(seen)  # round a pole
+    seen[invalid] = shapely.make_valid(seen[invalid])
+    return seen
 
 
 def _in_three(points: Points) -> NDArray[np.float64]:
@@ -203,7 +207,7 @@ def _in_three(points: Points) -> NDArray[np.float64]:
     return np.column_stack((space, np.zeros((len(space), 3 - space.shape[1]))))
 
 
-def _blocks(values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def _blocks(values: NDArray[Any]) -> list[NDArray[Any]]:
     return [values[i : i + _BLOCK] for i in range(0, len(values), _BLOCK)]
 
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class PlaceRule(Protocol):
-    """A hierarchy of places, which also says in which finest area a point or a code lies."""
+    """A hierarchy of places that finds the finest area of a point or a code."""
 
     def locate(self, points: Points) -> pl.Series:
-        """Return the label of the finest area of each point, as texts; missing for missing ones.
+        """Return the label of the finest area of each point; missing for missing ones.
 
         Parameters
         ----------
@@ -59,6 +59,11 @@ class PlaceRule(Protocol):
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
         """Build the hierarchy above finest areas; see `halfmask.data.HierarchyRule`.
 
+        Parameters
+        ----------
+        values, column
+            Labels of finest areas, each once, and the column that has them.
+
         Raises
         ------
         HierarchyError
@@ -66,9 +71,14 @@ class PlaceRule(Protocol):
         """
 
     def outline(self, label: str) -> dict[str, Any] | None:  # noqa: ARG002 # most rules have some
-        """Return the geometry of a label of any level as GeoJSON has it; ``None``: of the root.
+        """Return the geometry of a label as GeoJSON has it; ``None`` of the root.
 
         Longitude and latitude where the points have them, or a system is known, else x and y.
+
+        Parameters
+        ----------
+        label
+            Of any level.
         """
         return None
 
@@ -78,5 +88,11 @@ class PlaceRule(Protocol):
         return "degrees"
 
     def people_of(self, label: str) -> float | None:  # noqa: ARG002 # some rules count people
-        """Return how many people the owner's map has in an area; ``None`` where it isn't known."""
+        """Return how many people live in an area; ``None`` where it isn't known.
+
+        Parameters
+        ----------
+        label
+            Of any level.
+        """
         return None

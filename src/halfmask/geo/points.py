@@ -260,7 +260,7 @@ class Points:
             If no system is known that would relate degrees to x and y.
         """
         own, other = _system(self.unit, self.crs), _system(unit, crs)
-        if own and other and own != other:
+        if own and other and own.upper() != other.upper():
             change, (into, out) = _change((own, self.unit), (other, unit))
             x, y = change.transform(self.x * into, self.y * into)
             lost = ~np.isfinite(x) & self.present

@@ -227,11 +227,11 @@ class Microaggregation(CheckedMask):
     def _groups(
         self, columns: list[MixedColumn], strata: list[NDArray[np.int64]]
     ) -> NDArray[np.int64]:
-        from halfmask.kernels.partition.mdav import PlaceColumns, mdav_groups  # noqa: PLC0415 # the compiler loads late
+        from halfmask.kernels.partition.mdav import PointColumns, mdav_groups  # noqa: PLC0415 # the compiler loads late
 
         if self.method == "mdav":
             points = standard_points(columns)
-            kinds = PlaceColumns.means(points.shape[1])
+            kinds = PointColumns.means(points.shape[1])
         else:
             points, kinds = mixed_points(columns)
         group, n_groups = np.empty(len(points), dtype=np.int64), 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.kernels.partition.mdav import PlaceColumns
+    from halfmask.kernels.partition.mdav import PointColumns
 
 
 #: How the cells of a column are averaged.
@@ -103,7 +103,7 @@ def standard_points(columns: Sequence[MixedColumn]) -> NDArray[np.float64]:
     return np.ascontiguousarray(np.stack(found, axis=1))
 
 
-def mixed_points(columns: Sequence[MixedColumn]) -> tuple[NDArray[np.float64], PlaceColumns]:
+def mixed_points(columns: Sequence[MixedColumn]) -> tuple[NDArray[np.float64], PointColumns]:
     """Return columns of any kind for Gower's distance.
 
     A number or a place in an order counts with the difference over the column's range, a category
@@ -120,7 +120,7 @@ def mixed_points(columns: Sequence[MixedColumn]) -> tuple[NDArray[np.float64], P
         MEDIAN,
         MISSING,
         MODE,
-        PlaceColumns,
+        PointColumns,
     )
 
     averages = {"mean": MEAN, "median": MEDIAN, "mode": MODE}
@@ -143,7 +143,7 @@ def mixed_points(columns: Sequence[MixedColumn]) -> tuple[NDArray[np.float64], P
         codes.append(column.codes)
         levels.append(values)
     offsets = np.cumsum([0, *(len(each) for each in levels)]).astype(np.int64)
-    return np.stack(points, axis=1), PlaceColumns(
+    return np.stack(points, axis=1), PointColumns(
         capped=True,
         averages=np.array([averages[column.average] for column in columns], dtype=np.int64),
         codes=np.stack(codes, axis=1).astype(np.int32),

@@ -29,13 +29,7 @@ MIXED: Final = " or missing"
 def outlined_places(
     policy: Policy, plan: Plan, counts: CellCounts, quasi_identifiers: Sequence[str]
 ) -> dict[Support, ClassClaim]:
-    """Return the file of outlines of each place that is written by levels, with its claim.
-
-    Raises
-    ------
-    GuaranteeNotMetError
-        If areas are written in which fewer people live than the policy says.
-    """
+    """Return the file of outlines of each place that is written by levels, with its claim."""
     made = {}
     for place, coding in enumerate(plan.codings):
         name = coding.column.name

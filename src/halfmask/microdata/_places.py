@@ -46,6 +46,9 @@ class MapSection(Section):
     people: StrictStr | None = Field(
         default=None, description="The number of people or households; by default one a point."
     )
+    reach: float = Field(
+        default=0.0, ge=0, description="Metres beyond polygons that still belong to the nearest."
+    )
 
     @field_validator("file")
     @classmethod
@@ -64,7 +67,7 @@ def _opened(file: MapFile, folder: Path, _stamp: tuple[int, int]) -> PointMap | 
     return file.opened(folder)
 
 
-def open_maps(maps: Mapping[str, MapSection], folder: Path | None) -> Maps:
+def open_maps(maps: Mapping[str, MapSection], folder: str | Path | None) -> Maps:
     """Return what the files of maps hold; one that didn't change is read once."""
     if maps and folder is None:
         raise PolicyError(
@@ -86,17 +89,7 @@ def _open(file: MapFile, folder: Path) -> PointMap | AreaMap:
 def place_rule(
     section: ColumnHierarchySection, unit: geo.Unit, crs: str | None, maps: Maps
 ) -> PlaceRule:
-    """Return the rule of places that a section of a hierarchy asks for.
-
-    Parameters
-    ----------
-    section
-        It has one of `PLACE_RULES`.
-    unit, crs
-        What the coordinates are in.
-    maps
-        Those that it names, opened.
-    """
+    """Return the rule of places that a section asks for, with the opened maps that it names."""
     people = None if section.people is None else maps[section.people]
     least = section.least or ()
     if section.cells is not None:

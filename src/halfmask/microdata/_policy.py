@@ -165,7 +165,7 @@ class Policy(PolicySections):
         return Policy.from_toml(tomlkit.dumps(stated), folder=folder)
 
     def read_options(self) -> ReadOptions:
-        """Return how the table is to be read; places are read as the finest of their areas."""
+        """Return how the table is to be read: places as the finest of their areas."""
         places = {}
         for name, it in self.columns.items():
             if it.place:

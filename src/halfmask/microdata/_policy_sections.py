@@ -331,7 +331,7 @@ class PolicySections(WrittenPolicy):
 
     @property
     def column_recodings(self) -> dict[str, Recoding]:
-        """The recoding of each quasi-identifier that has one of its own; places are levels."""
+        """The recoding of each quasi-identifier that has its own; places are levels."""
         known = {name: it for name, it in self.columns.items() if it.role == "quasi_identifier"}
         places: dict[str, Recoding] = {name: Level() for name, it in known.items() if it.place}
         own = {name: it.recoding.made() for name, it in known.items() if it.recoding is not None}

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from halfmask.claims import Manifest
     from halfmask.guarantees import Guarantee
     from halfmask.masks import Mask, TableMask
-    from halfmask.microdata._claims import Support
     from halfmask.microdata._classed_rows import ClassedRows
+    from halfmask.microdata._writing import Support
     from halfmask.microdata.evaluation import ClassFacts, ReleaseRisk, ReleaseUtility
     from halfmask.release import Release
     from halfmask.verifier import CheckedRelease

@@ -78,5 +78,7 @@ def test_missing_points_are_left_out():
     assert place_risk(on_a_line(0, 0), gone, people=STREET).points == 1
     with pytest.raises(DataError, match="No row has a point"):
         place_risk(on_a_line(0), gone.take(np.array([1])), people=STREET)
+    with pytest.raises(DataError, match="1 points before and 2 after"):
+        place_risk(on_a_line(0), gone, people=STREET)
     with pytest.raises(ParameterError, match="'k'"):
         place_risk(on_a_line(0), on_a_line(0), people=STREET, k=0)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask._errors import DataError
+from halfmask._errors import DataError, ParameterError
 from halfmask.assess.utility import place_utility, ripley_l
 from halfmask.geo import AreaMap, Points
 
@@ -44,6 +44,12 @@ def test_displacement_and_drift_are_those_of_a_shift():
         assert "500 m (median)" in found.sentence
 
 
+def test_the_mean_and_the_median_of_displacements():
+    points = at([0, 1, 2, 9], [0, 4, 1, 9])
+    found = place_utility(points, points.moved(np.array([1.0, 2, 3, 10]), np.zeros(4)))
+    assert (found.mean, found.median, found.greatest) == (4, 2.5, 10)
+
+
 def test_ripley_of_random_points_is_the_radius():
     """K(r) = pi r^2, without a trend that edges would give: within five standard errors."""
     radii = np.linspace(10, 100, 10)
@@ -60,6 +66,43 @@ def test_ripley_counts_pairs():
     found = ripley_l(plane, np.array([2.0, 3.5, 4.5, 6]), np.array([side, side]))
     expected = np.sqrt(np.array([0, 2, 4, 6]) * side**2 / 6 / np.pi)
     assert found == pytest.approx(expected, rel=1e-4)
+
+
+def test_ripley_corrects_edges_by_the_overlap_of_the_rectangle():
+    """Of two points: A^2 over the mean overlap of the rectangle with itself, moved by 150."""
+    width, height, far = 400.0, 300.0, 150.0
+    turn = np.linspace(0, np.pi / 2, 100_001)
+    overlap = np.mean((width - far * np.cos(turn)) * (height - far * np.sin(turn)))
+    found = ripley_l(
+        np.array([[0.0, 0], [far, 0]]), np.array([far - 1, far + 1]), np.array([width, height])
+    )
+    assert found == pytest.approx([0, np.sqrt((width * height) ** 2 / overlap / np.pi)], rel=1e-3)
+
+
+def test_hot_spots_are_those_of_the_formula():
+    """Gi* of Ord and Getis, cell by cell, without arrays."""
+    rng = np.random.default_rng(7)
+    plane = np.concatenate((random_points(300), rng.normal((500, 200), 30, (200, 2))))
+    plane = np.concatenate((plane, [[0, 0], [1000, 400]])).clip([0, 0], [1000, 400])
+    counts = [[0.0] * 20 for _ in range(50)]
+    for x, y in plane.tolist():
+        counts[min(49, int(x / 20))][min(19, int(y / 20))] += 1
+    cells = [each for row in counts for each in row]
+    n, mean = len(cells), sum(cells) / len(cells)
+    deviation = (sum(it**2 for it in cells) / n - mean**2) ** 0.5
+    hot = 0
+    for i in range(50):
+        for j in range(20):
+            near = [
+                counts[a][b]
+                for a in range(max(0, i - 1), min(50, i + 2))
+                for b in range(max(0, j - 1), min(20, j + 2))
+            ]
+            w = len(near)
+            spread = deviation * ((n * w - w**2) / (n - 1)) ** 0.5
+            hot += (sum(near) - mean * w) / spread > 2.576
+    assert hot > 10
+    assert place_utility(at(*plane.T), at(*plane.T)).hot_spots == hot
 
 
 def test_clusters_and_lattices_have_their_signs():
@@ -141,5 +184,8 @@ def test_what_cant_be_compared():
     nothing = at([np.nan] * 3, [np.nan] * 3)
     with pytest.raises(DataError, match="No row has a point"):
         place_utility(points, nothing)
+    for radii in ([], [1, 1], [0, 0.1], [3]):
+        with pytest.raises(ParameterError, match="'radii'"):
+            place_utility(points, points, radii=radii)
     gaps = at([0, np.nan, 2], [0, np.nan, 1])
     assert place_utility(points, gaps).points == 2

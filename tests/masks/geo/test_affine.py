@@ -76,7 +76,7 @@ def test_it_is_drawn_from_the_key():
         {"rotation": 181}, {"rotation": -1}, {"scale": (2, 1)}, {"scale": (0, 1)}, {"scale": (1,)},
         {"shift": -1}, {"centre": (1,)}, {"unit": "degrees", "centre": (5, 91)},
         {"rotation": 0, "scale": (1, 1), "shift": 0}, {"scale": (1, 11)}, {"centre": ("a", 1)},
-        {"scale": "12"}, {"columns": ("x", "x")},
+        {"scale": "12"}, {"person": "id"}, {"within": "land"}, {"columns": ("x", "x")},
     ],
 )  # fmt: skip
 def test_parameters_that_cannot_be(wrong):

@@ -214,7 +214,7 @@ def test_areas_in_which_no_place_is_found():
     with pytest.raises(DataError, match="1 of 2 places lie in no area"):
         moved(mask, np.array([5.0, 2500.0]), np.array([5.0, 5.0]))
     points = PointMap(points=Points(x=np.zeros(1), y=np.zeros(1)), people=np.ones(1))
-    with pytest.raises(ParameterError, match=r"of areas\. Got one of another kind"):
+    with pytest.raises(ParameterError, match=r"one AreaMap\. Got a PointMap"):
         moved(donut(radius=(1, 2), within="land", maps={"land": points}), np.zeros(1), np.zeros(1))
 
 

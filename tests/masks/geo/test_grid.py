@@ -93,6 +93,8 @@ def test_parameters_that_cannot_be():
         {"width": 1e8},
         {"unit": "miles"},
         {"columns": ("x",)},
+        {"person": "id"},
+        {"domain": "d"},
     ]
     for wrong in wrongs:
         with pytest.raises(ParameterError):

@@ -96,5 +96,5 @@ def test_places_alone_are_counted_and_missing_ones_stay_missing():
         )
     with pytest.raises(ParameterError, match="'radius'"):
         swapped(table, **given, radius=(800, 100))
-    with pytest.raises(ParameterError, match="the map 'homes', of points"):
+    with pytest.raises(ParameterError, match="the map 'homes', one PointMap"):
         swapped(table, **given, addresses="homes")

@@ -64,17 +64,15 @@ def test_the_tail_is_drawn_with_many_digits(monkeypatch):
 
     Each share of draws that lie beyond has the distance that the law of the paper gives.
     """
-    high, low = np.array([2.0**-54, 2.0**-54, 0.5]), np.array([2.0**-54, 0.75, 0.5])
-    drawn_as = (high, low, np.full(3, 0.25))
+    high, low = np.array([2.0**-54, 2.0**-54, 0.5, 1.0]), np.array([2.0**-54, 0.75, 0.5, 1.0])
+    drawn_as = (high, low, np.full(4, 0.25))
     monkeypatch.setattr(DrawnPlaces, "fractions", lambda *_, **__: drawn_as)
 
-    far, _ = drawn(laplace(epsilon=1.0, metres=1e4), 3, at=(np.arange(3.0), 0.0)) - [
-        [0, 1, 2],
-        [0] * 3,
-    ]
+    x, _ = drawn(laplace(epsilon=1.0, metres=1e4), 4, at=(np.arange(4.0), 0.0))
 
-    beyond = [2.0**-107, 0.75 * 2.0**-53, 0.5]
-    assert stats.gamma.logsf(far * 0.999e-4, 2) == pytest.approx(np.log(beyond), rel=1e-3)
+    beyond = [2.0**-107, 0.75 * 2.0**-53, 0.5, 1.0]
+    found = stats.gamma.logsf((x - np.arange(4)) * 0.999e-4, 2)
+    assert found == pytest.approx(np.log(beyond), rel=1e-3)
 
 
 def test_what_is_written_is_rounded():
@@ -96,8 +94,8 @@ def test_what_is_written_is_rounded():
         ({"metres": -1.0}, "metres"),
         ({"epsilon": 1e-3}, "per metre"),
         ({"epsilon": 300.0}, "per metre"),
-        ({"within": "land"}, "neither"),
-        ({"same_within": 10.0}, "neither"),
+        ({"within": "land"}, "no 'within'"),
+        ({"same_within": 10.0}, "no 'same_within'"),
         ({"places": 2}, "no 'person'"),
         ({"places": 0, "person": "id"}, "places"),
     ],

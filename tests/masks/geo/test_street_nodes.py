@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import DataError
-from halfmask.geo import PointMap, Points
+from halfmask.geo import Maps, PointMap, Points
 from halfmask.masks import StreetNodes
 
 KEY = bytes(range(32))
@@ -18,7 +18,7 @@ HOMES = pl.DataFrame(RNG.uniform(-900, 900, (200, 2)), schema=["x", "y"], orient
 
 def moved(table=HOMES, **given):
     points = Points(x=NODES[:, 0], y=NODES[:, 1], unit="metres")
-    maps = {"streets": PointMap(points=points, people=np.zeros(len(NODES)))}
+    maps: Maps = {"streets": PointMap(points=points, people=np.zeros(len(NODES)))}
     mask = StreetNodes(columns=("x", "y"), unit="metres", nodes="streets", maps=maps, **given)
     return mask.fit(table, KEY).apply(table, 0)
 

@@ -106,6 +106,8 @@ def test_rows_without_a_place_stay_and_rows_of_no_trip_are_an_error():
     assert kept(table).to_list() == [True, False, False]
     with pytest.raises(DataError, match="2 rows have a place"):
         kept(table.with_columns(trip=pl.lit(None, dtype=pl.Int64)))
+    with pytest.raises(DataError, match="1 rows have a place"):
+        kept(table.with_columns(at=pl.Series([0.5, 1.5, float("nan")])))
     with pytest.raises(SchemaError, match="orders the rows of a trip"):
         kept(table.with_columns(pl.col("at").cast(str)))
     with pytest.raises(ParameterError, match="'metres'"):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halfmask.verifier.tables._counting import Cells
+from halfmask.verifier.tables._counting import ClassCells
 from halfmask.verifier.tables._rules import (
     distinct_values,
     entropy_values,
@@ -30,7 +30,7 @@ def cells_of(counts):
     table = np.array(counts)
     owners, values = np.nonzero(table)
     starts = np.searchsorted(owners, np.arange(len(counts) + 1))
-    return Cells(starts, values, table[owners, values]), table.sum(axis=0)
+    return ClassCells(starts, values, table[owners, values]), table.sum(axis=0)
 
 
 @given(classes)
@@ -82,6 +82,6 @@ def test_distances_in_a_tree_of_two_pairs(counts):
 
 
 def test_one_value_has_no_distance():
-    cells, totals = Cells(np.array([0, 1]), np.array([0]), np.array([3])), np.array([3])
+    cells, totals = ClassCells(np.array([0, 1]), np.array([0]), np.array([3])), np.array([3])
 
     assert ordered_distances(cells, totals).tolist() == [0.0]

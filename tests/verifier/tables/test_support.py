@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import VerificationError
-from halfmask.verifier.tables._counting import Cells
+from halfmask.verifier.tables._counting import ClassCells
 from halfmask.verifier.tables._support import read_tree
 from halfmask.verifier.tables.part import dictionaries, sensitive_values
 
@@ -50,7 +50,7 @@ def test_a_flat_order_gets_a_root(tree):
 def test_cells_are_counted_again_in_the_order_of_the_file(tree):
     found = tree("flu\ncold\n", ["cold", "flu"])
 
-    ordered = found.ordered(Cells(np.array([0, 2]), np.array([0, 1]), np.array([5, 3])))
+    ordered = found.ordered(ClassCells(np.array([0, 2]), np.array([0, 1]), np.array([5, 3])))
 
     assert (ordered.values.tolist(), ordered.counts.tolist()) == ([0, 1], [3, 5])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from halfmask._errors import DataError
 from halfmask.assess._places import middle_of
 from halfmask.assess.attacks._inputs import (
     TakenInputs,
@@ -90,6 +91,10 @@ class PlacesTarget(TakenInputs):
         # Once: columns that are read in an unusual way are warned of.
         read = columns.read(self.original), columns.read(self.released)
         object.__setattr__(self, "_read", read)
+        for table, places in zip((self.original, self.released), read, strict=True):
+            persons = None if self.person is None else table[self.person].is_null().to_numpy()
+            if persons is not None and (gaps := int((persons & places.present).sum())):
+                raise DataError(f"Column {self.person!r} is missing in {gaps:,} rows with a place.")
 
     def __repr__(self) -> str:
         return f"PlacesTarget({self.released.height} released of {self.original.height} places)"

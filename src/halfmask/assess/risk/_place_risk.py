@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from halfmask._errors import DataError
 from halfmask._facts import Facts
 from halfmask._validation import integer_at_least
+from halfmask.assess._places import paired
 from halfmask.assess._risk import percent
 from halfmask.geo import PointMap
 
@@ -82,7 +82,7 @@ def place_risk(
     Raises
     ------
     DataError
-        If no row has a point before and after.
+        If there are other numbers of points before and after, or no point in both.
 
     Notes
     -----
@@ -94,10 +94,7 @@ def place_risk(
     from halfmask.geo import nearest  # noqa: PLC0415 # scipy loads late
 
     integer_at_least(1, owner="place_risk", k=k)
-    there = homes.present & masked.present
-    if not there.any():
-        raise DataError("No row has a point before and after masking.")
-    homes, masked = homes.take(there), masked.take(there)
+    homes, masked = paired(homes, masked)
     counted = isinstance(people, PointMap)
     if isinstance(people, PointMap):
         found = nearest.Neighbours(people).actual_k(homes, masked)

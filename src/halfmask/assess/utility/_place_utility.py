@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._errors import DataError
+from halfmask._errors import ParameterError
 from halfmask._facts import Facts
-from halfmask.assess._places import middle_of, plane_about
+from halfmask.assess._places import middle_of, paired, plane_about
 from halfmask.assess._risk import percent
 
 if TYPE_CHECKING:
@@ -140,6 +140,8 @@ def place_utility(
     ------
     DataError
         If there are other numbers of points before and after, or no point in both.
+    ParameterError
+        If radii don't ascend, or aren't above 0 and below the shorter side of the map.
 
     Notes
     -----
@@ -160,14 +162,7 @@ def place_utility(
     >>> found.mean, found.centroid_drift, found.before.nearest
     (5.0, 5.0, 7.0)
     """
-    if len(original) != len(masked):
-        raise DataError(
-            f"There are {len(original):,} points before and {len(masked):,} after masking."
-        )
-    there = original.present & masked.present
-    if not there.any():
-        raise DataError("No row has a point before and after masking.")
-    original, masked = original.take(there), masked.take(there)
+    original, masked = paired(original, masked)
     far = original.metres_to(masked)
     space = original.in_space()
     middle = middle_of(space)
@@ -195,6 +190,12 @@ def _patterns(
         return {}
     reach = float(sides.min()) / 4
     steps = np.linspace(reach / 10, reach, 10) if radii is None else np.asarray(radii, dtype=float)
+    rising = len(steps) > 0 and (np.diff(steps, prepend=0) > 0).all()
+    if not rising or steps[-1] >= sides.min():
+        raise ParameterError(
+            "The 'radii' parameter of place_utility must ascend, above 0 and below "
+            f"{sides.min():,.6g} m, the shorter side of the map."
+        )
     patterns = [
         PointPattern(
             nearest=(near := _nearest(each)),

@@ -32,13 +32,7 @@ class DerivedColumn(Protocol):
         """Its type."""
 
     def derive(self, frame: pl.DataFrame) -> pl.Series:
-        """Return its cells; each depends on nothing but its own row.
-
-        Parameters
-        ----------
-        frame
-            Some rows, with the columns that it is made of.
-        """
+        """Return its cells of some rows; each depends on nothing but its own row."""
 
 
 class DerivedReader(ReaderAround):

@@ -55,7 +55,7 @@ def grow(
                     box[3 + axis] = max(box[3 + axis], points[i, axis])
                 sums[first + j] += people[i]
             if width < n_leaves:
-                widest = np.argmax(box[3:] - box[:3])
+                widest = int(np.argmax(box[3:] - box[:3]))
                 middle = n * (2 * j + 1) // (2 * width)
                 _halve(points, people, order, low, high - 1, middle, widest)
         first, width = 2 * first, 2 * width
@@ -97,7 +97,7 @@ def _halve(
 @inlined
 def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
     x, y, z = one[0] - other[0], one[1] - other[1], one[2] - other[2]
-    return x * x + y * y + z * z
+    return float(x * x + y * y + z * z)
 
 
 @inlined
@@ -105,7 +105,7 @@ def _least(point: NDArray[np.float64], box: NDArray[np.float64]) -> float:
     x = max(box[0] - point[0], 0.0, point[0] - box[3])
     y = max(box[1] - point[1], 0.0, point[1] - box[4])
     z = max(box[2] - point[2], 0.0, point[2] - box[5])
-    return x * x + y * y + z * z
+    return float(x * x + y * y + z * z)
 
 
 @inlined
@@ -113,7 +113,7 @@ def _most(point: NDArray[np.float64], box: NDArray[np.float64]) -> float:
     x = max(point[0] - box[0], box[3] - point[0])
     y = max(point[1] - box[1], box[4] - point[1])
     z = max(point[2] - box[2], box[5] - point[2])
-    return x * x + y * y + z * z
+    return float(x * x + y * y + z * z)
 
 
 @njit(nogil=True, cache=True)

@@ -9,33 +9,29 @@ import numpy as np
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._validation import list_of
-from halfmask.geo import Points, Unit
+from halfmask.geo import Points
 from halfmask.geo.points import arc_of
 from halfmask.masks._numbers import is_number
 from halfmask.masks._row_draws import row_fractions
-from halfmask.masks.geo._geomask import check_rising, move_rows, point_columns, written_as
-from halfmask.masks.pseudonym import Pseudonym
+from halfmask.masks.geo._geomask import Geomask, check_rising
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from numpy.typing import NDArray
 
-    import polars as pl
-
-    from halfmask.masks._table_mask import HeldColumns
-    from halfmask.masks.geo._geomask import Numbers
+    from halfmask.masks.geo._geomask import DrawnPlaces
 
 #: The farthest from the centre in degrees' maps, in metres: there is the earth still flat enough.
 _FARTHEST: Final = 1e6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AffinePoints(Pseudonym):
+class AffinePoints(Geomask):
     """Turn, scale and shift all points together, by secret numbers.
 
     Parameters
     ----------
-    columns, unit
-        See `Geomask`.
+    columns, unit, crs, person, same_within, within, maps, domain, scope
+        See `Geomask`. It takes neither `person` nor `same_within` nor `within`.
     centre
         The point that the others turn around: longitude and latitude, or x and y.
     rotation
@@ -44,8 +40,6 @@ class AffinePoints(Pseudonym):
         The least and the greatest factor of distances from the centre.
     shift
         The most metres that all points move in one direction.
-    domain, scope
-        Where points have the same masked points; see `Pseudonym`.
 
     Notes
     -----
@@ -72,26 +66,15 @@ class AffinePoints(Pseudonym):
 
     name: ClassVar[str] = "affine"
     coarsens: ClassVar[bool] = True
-    is_matchable: ClassVar[bool] = True  # by those who know three places
-    needs_rows: ClassVar[bool] = True
-    suppresses: ClassVar[bool] = False
-    reads: ClassVar[tuple[str, ...]] = ()
-    weaknesses: ClassVar[tuple[str, ...]] = (
-        "equality-leaking",
-        "exact-other-columns",
-        "nulls-visible",
-        "three-known-points",
-    )
+    further: ClassVar[tuple[str, ...]] = ("three-known-points",)
+    without: ClassVar[tuple[str, ...]] = ("person", "same_within", "within")
 
-    columns: tuple[str, ...]
-    unit: Unit = "degrees"
     centre: tuple[float, ...]
     rotation: float = field(metadata={"ge": 0, "le": 180})
     scale: tuple[float, ...]
     shift: float = field(metadata={"ge": 0, "le": _FARTHEST})
 
-    def _check_together(self) -> None:
-        point_columns(self)
+    def _check_own(self) -> None:
         check_rising(owner="AffinePoints", most=10, scale=self.scale)
         list_of("two numbers", is_number, owner="AffinePoints", centre=self.centre)
         if len(self.centre) != 2 or not self.scale[0]:
@@ -104,39 +87,24 @@ class AffinePoints(Pseudonym):
                 f"The mask {self.name!r} would change nothing.", hint="Give a 'rotation'."
             )
 
-    def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
-        """Return Float64 for both coordinates; see `TableMask`."""
-        return written_as(self.columns, dtypes, mask=self.name)
-
-    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
-        """Return the plan, which holds the new points; see `TableMask`."""
-        self.written(table.schema)
-        turned, scaled, far, turn = row_fractions(4, key=key)
+    def _masked(self, places: DrawnPlaces) -> Points:
+        turned, scaled, far, turn = row_fractions(4, key=places.key)
+        factor = self.scale[0] + scaled * (self.scale[1] - self.scale[0])
         angle = np.radians(self.rotation) * (2 * turned - 1)
-        low, high = self.scale
-        factor, shift = low + scaled * (high - low), self.shift * np.sqrt(far)
-
-        shift_east, shift_north = shift * np.sin(2 * np.pi * turn), shift * np.cos(2 * np.pi * turn)
-
-        def move(points: Points) -> Points:
-            east, north = self._from_centre(points)
-            return self._centre(len(points)).moved(
-                factor * (np.cos(angle) * east + np.sin(angle) * north) + shift_east,
-                factor * (np.cos(angle) * north - np.sin(angle) * east) + shift_north,
-            )
-
-        return move_rows(table, point_columns(self), move)
+        found = self._from_centre(places.points) * factor * np.exp(1j * angle)
+        found += self.shift * np.sqrt(far) * np.exp(2j * np.pi * turn)
+        return self._rounded(self._centre(len(places)).moved(found.real, found.imag))
 
     def _centre(self, n: int) -> Points:
         x, y = (np.full(n, float(it)) for it in self.centre)
         return Points(x=x, y=y, unit=self.unit)
 
-    def _from_centre(self, points: Points) -> tuple[Numbers, Numbers]:
-        """Return how many metres east and north of the centre points are."""
+    def _from_centre(self, points: Points) -> NDArray[np.complex128]:
+        """Return how many metres east of the centre points are, and north as imaginary part."""
         centre = self._centre(1)
         away = points.in_space() - centre.in_space()
         if not points.on_earth:
-            return away[:, 0], away[:, 1]
+            return np.asarray(away @ (1, 1j))
         far = arc_of(np.linalg.norm(away, axis=1))
         beyond = int((far > _FARTHEST).sum())
         if beyond:
@@ -146,8 +114,8 @@ class AffinePoints(Pseudonym):
                 hint="Give another 'centre', or mask them in parts.",
             )
         lon, lat = np.radians((centre.x[0], centre.y[0]))
-        east = away @ (-np.sin(lon), np.cos(lon), 0.0)
-        north = away @ (-np.sin(lat) * np.cos(lon), -np.sin(lat) * np.sin(lon), np.cos(lat))
-        length = np.hypot(east, north)
-        stretch = np.divide(far, length, out=np.ones_like(far), where=length > 0)
-        return east * stretch, north * stretch
+        east = np.array((-np.sin(lon), np.cos(lon), 0.0))
+        north = np.array((-np.sin(lat) * np.cos(lon), -np.sin(lat) * np.sin(lon), np.cos(lat)))
+        flat = away @ (east + 1j * north)
+        # The way on the ground, not the line below it.
+        return np.asarray(flat * np.divide(far, abs(flat), out=np.ones_like(far), where=far > 0))

@@ -35,10 +35,6 @@ _Map = TypeVar("_Map", PointMap, AreaMap)
 
 #: Draws of a place until one does. Of 200 places near a border, 1 in 10**9 needs more of 1 in 2.
 _TRIES: Final = 200
-#: Digits behind the point of what is written: a centimetre or two.
-DECIMALS: Final[dict[str, int]] = {"degrees": 7, "metres": 2, "kilometres": 5, "feet": 2}
-#: The weaknesses of every draw.
-_WEAKNESSES: Final = ("averaging", "equality-leaking", "exact-other-columns", "nulls-visible")
 #: Fields that a draw doesn't depend on: those of one person at one place are the same without.
 _NOT_DRAWN_BY: Final = frozenset({"columns", "person", "domain", "scope", "maps"})
 
@@ -107,7 +103,11 @@ class Geomask(Pseudonym):
     suppresses: ClassVar[bool] = False
     name: ClassVar[str] = "geomask"
     further: ClassVar[tuple[str, ...]] = ()  # weaknesses
-    decimals: ClassVar[Mapping[str, int]] = DECIMALS
+    without: ClassVar[tuple[str, ...]] = ()  # fields that it doesn't take
+    #: Digits behind the point of what is written: a centimetre or two.
+    decimals: ClassVar[Mapping[str, int]] = {
+        "degrees": 7, "metres": 2, "kilometres": 5, "feet": 2
+    }  # fmt: skip
 
     columns: tuple[str, ...]
     unit: Unit = "degrees"
@@ -120,6 +120,13 @@ class Geomask(Pseudonym):
     def _check_together(self) -> None:
         check_apart(self.columns, self.reads, mask=self.name, named="person")
         point_columns(self)
+        given = [it.name for it in fields(self) if getattr(self, it.name) != it.default]
+        refused = [name for name in given if name in self.without]
+        if refused:
+            raise ParameterError(
+                f"The mask {self.name!r} takes no {refused[0]!r}: it wouldn't do what it says.",
+                hint="Leave it out, or take the mask 'donut'.",
+            )
         self._check_own()
 
     def _check_own(self) -> None:
@@ -144,20 +151,30 @@ class Geomask(Pseudonym):
     @property
     def weaknesses(self) -> tuple[str, ...]:
         """The names of the technique's weaknesses."""
-        return (*_WEAKNESSES, *self.further)
+        drawn = () if self.coarsens else ("averaging",)
+        return (*drawn, "equality-leaking", "exact-other-columns", "nulls-visible", *self.further)
 
     def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
         """Return Float64 for both coordinates; see `TableMask`."""
         absent = [it for it in (*self.columns, *self.reads) if it not in dtypes]
         if absent:
             raise ColumnNotFoundError.of(absent, list(dtypes), where="the table")
-        return written_as(self.columns, dtypes, mask=self.name)
+        for name in self.columns:
+            if dtypes[name] != pl.String:  # refused where it is read, with a cure
+                check_numeric(name, dtypes[name], mask=self.name, decimals=True)
+        return dict.fromkeys(self.columns, pl.Float64())
 
     def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
         """Return the plan, which holds the masked places of all rows; see `TableMask`."""
         self.written(table.schema)
         places, rows, place = self._places(table, key)
-        return HeldColumns(put_points(table, self.columns, self._masked(places), rows, place))
+        masked, made = self._masked(places), []
+        for name, new in zip(self.columns, (masked.x, masked.y), strict=True):
+            cells = table[name].cast(pl.Float64)
+            numbers = cells.to_numpy().copy()
+            numbers[rows] = new[place]
+            made.append(pl.Series(name, numbers).set(cells.is_null(), None))
+        return HeldColumns(pl.DataFrame(made))
 
     def _masked(self, places: DrawnPlaces) -> Points:
         """Return the masked place of each place."""
@@ -208,10 +225,9 @@ class Geomask(Pseudonym):
         """Return an opened map: points in the unit of the table's, or areas."""
         found = self.maps.get(name)
         if not isinstance(found, kind):
-            wanted = "points" if kind is PointMap else "areas"
-            got = "one of another kind" if name in self.maps else "none"
+            got = "none" if found is None else f"a {type(found).__name__}"
             raise ParameterError(
-                f"The mask {self.name!r} needs the map {name!r}, of {wanted}. Got {got}.",
+                f"The mask {self.name!r} needs the map {name!r}, one {kind.__name__}. Got {got}.",
                 hint=f"[[Give maps={{{name!r}: ...}}|Add [maps.{name}] to the policy]].",
             )
         if isinstance(found, PointMap):
@@ -221,7 +237,19 @@ class Geomask(Pseudonym):
     def _moved(self, points: Points, far: Numbers, turn: Numbers) -> Points:
         """Return points moved by metres, at an angle of so many turns, and rounded."""
         angle = 2 * np.pi * turn
-        return rounded(points.moved(far * np.sin(angle), far * np.cos(angle)), self.decimals)
+        return self._rounded(points.moved(far * np.sin(angle), far * np.cos(angle)))
+
+    def _rounded(self, points: Points) -> Points:
+        """Return points with so many digits behind the point as their unit has."""
+        digits = self.decimals[points.unit]
+        large = int((np.maximum(np.abs(points.x), np.abs(points.y)) * 10**digits >= EXACT).sum())
+        if large:
+            raise DataError(
+                f"{large} of {len(points)} points are so large that floats have no digits left for "
+                f"a move of {10.0**-digits:g} {points.unit}.",
+                hint="Make points that stand for 'unknown' missing.",
+            )
+        return replace(points, x=points.x.round(digits) + 0.0, y=points.y.round(digits) + 0.0)
 
     def _tried(
         self, places: DrawnPlaces, draw: Callable[[Ints, int], Points], *, asked: str = ""
@@ -267,21 +295,12 @@ def point_columns(mask: Any) -> PlaceColumns:  # noqa: ANN401 # one that has the
     return PlaceColumns(mask.columns, mask.unit, getattr(mask, "crs", None))
 
 
-def move_rows(
-    table: pl.DataFrame, columns: PlaceColumns, move: Callable[[Points], Points]
-) -> HeldColumns:
-    """Return the plan of a mask by which a point's new place follows from it alone."""
-    points = columns.read(table)
-    rows = np.flatnonzero(points.present)
-    moved = rounded(move(points.take(rows)), DECIMALS)
-    return HeldColumns(put_points(table, columns.columns, moved, rows, np.arange(len(rows))))
-
-
 def check_rising(*, whole: bool = False, most: float = 1e7, owner: str, **named: object) -> None:
     """Raise unless a parameter is two numbers, the second above 0 and at least the first."""
     ((name, pair),) = named.items()
     is_pair = isinstance(pair, list | tuple) and len(pair) == 2 and all(map(is_number, pair))
-    low, high = pair if is_pair else (-1, -1)  # type: ignore[misc] # it has two
+    numbers: Any = pair if is_pair else (-1, -1)
+    low, high = numbers
     if not (whole <= low <= high <= most and high > 0) or (whole and (low % 1 or high % 1)):
         raise ParameterError(
             f"The {name!r} parameter of {owner} must be two "
@@ -289,39 +308,3 @@ def check_rising(*, whole: bool = False, most: float = 1e7, owner: str, **named:
             "smaller one first.",
             hint="Write radius = [100, 500], for example.",
         )
-
-
-def written_as(
-    columns: tuple[str, ...], dtypes: Mapping[str, pl.DataType], *, mask: str
-) -> dict[str, pl.DataType]:
-    """Return Float64 for columns of numbers; texts are refused where they are read, with a cure."""
-    for name in columns:
-        if dtypes[name] != pl.String:
-            check_numeric(name, dtypes[name], mask=mask, decimals=True)
-    return dict.fromkeys(columns, pl.Float64())
-
-
-def put_points(
-    table: pl.DataFrame, columns: tuple[str, ...], points: Points, rows: Ints, place: Ints
-) -> pl.DataFrame:
-    """Return the columns with new points in some rows; other cells stay."""
-    made = []
-    for name, new in zip(columns, (points.x, points.y), strict=True):
-        cells = table[name].cast(pl.Float64)
-        numbers = cells.to_numpy().copy()
-        numbers[rows] = new[place]
-        made.append(pl.Series(name, numbers).set(cells.is_null(), None))
-    return pl.DataFrame(made)
-
-
-def rounded(points: Points, decimals: Mapping[str, int]) -> Points:
-    """Return points with so many digits behind the point as their unit has."""
-    places = decimals[points.unit]
-    large = int((np.maximum(np.abs(points.x), np.abs(points.y)) * 10**places >= EXACT).sum())
-    if large:
-        raise DataError(
-            f"{large} of {len(points)} points are so large that floats have no digits left for a "
-            f"move of {10.0**-places:g} {points.unit}.",
-            hint="Make points that stand for 'unknown' missing.",
-        )
-    return replace(points, x=points.x.round(places) + 0.0, y=points.y.round(places) + 0.0)

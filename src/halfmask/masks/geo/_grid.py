@@ -5,30 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from halfmask.geo import Unit  # noqa: TC001 # of a field
-from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._mask import counted_claim
-from halfmask.masks.geo._geomask import move_rows, point_columns, written_as
+from halfmask.masks.geo._geomask import Geomask
 from halfmask.masks.geo._squares import middles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import polars as pl
+    from collections.abc import Sequence
 
     from halfmask.claims import Claim
+    from halfmask.geo import Points
     from halfmask.masks._mask import ReadColumns
-    from halfmask.masks._table_mask import HeldColumns
+    from halfmask.masks.geo._geomask import DrawnPlaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GridCentres(CheckedMask):
+class GridCentres(Geomask):
     """Write each point as the centre of its square of a grid.
 
     Parameters
     ----------
-    columns, unit
-        See `Geomask`.
+    columns, unit, crs, person, same_within, within, maps, domain, scope
+        See `Geomask`. It takes the first three.
     width
         Of the squares, in metres.
 
@@ -52,28 +49,13 @@ class GridCentres(CheckedMask):
 
     name: ClassVar[str] = "grid"
     coarsens: ClassVar[bool] = True
-    is_matchable: ClassVar[bool] = True
-    needs_rows: ClassVar[bool] = True
-    suppresses: ClassVar[bool] = False
-    reads: ClassVar[tuple[str, ...]] = ()
-    weaknesses: ClassVar[tuple[str, ...]] = ("equality-leaking", "exact-other-columns")
+    without: ClassVar[tuple[str, ...]] = ("person", "same_within", "within", "domain", "scope")
 
-    columns: tuple[str, ...]
-    unit: Unit = "degrees"
     width: float = field(metadata={"ge": 1, "le": 1e7})
-
-    def _check_together(self) -> None:
-        point_columns(self)
 
     def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim that all points are centres; see `ClaimingMask`."""
         return [counted_claim("grid-centres", columns, width=self.width, unit=self.unit)]
 
-    def written(self, dtypes: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
-        """Return Float64 for both coordinates; see `TableMask`."""
-        return written_as(self.columns, dtypes, mask=self.name)
-
-    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
-        """Return the plan, which holds the centres; see `TableMask`."""
-        self.written(table.schema)
-        return move_rows(table, point_columns(self), lambda it: middles(it, self.width))
+    def _masked(self, places: DrawnPlaces) -> Points:
+        return self._rounded(middles(places.points, self.width))

@@ -10,7 +10,7 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask.geo import PointMap
 from halfmask.geo.nearest import Neighbours
-from halfmask.masks.geo._geomask import Geomask, check_rising, rounded
+from halfmask.masks.geo._geomask import Geomask, check_rising
 
 if TYPE_CHECKING:
     from halfmask.geo import Points
@@ -32,11 +32,6 @@ class LocationSwap(Geomask):
         The least and the greatest distance of the other place, in metres.
     addresses
         A map of points to choose from; by default the places of the table's other rows.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter can't be.
 
     Notes
     -----
@@ -96,6 +91,6 @@ class LocationSwap(Geomask):
                     [persons[i] == persons[j] for i, j in zip(which, chosen, strict=True)]
                 )
                 made = replace(made, x=np.where(own, np.nan, made.x))
-            return rounded(made, self.decimals)
+            return self._rounded(made)
 
         return self._tried(places, draw, asked="a place of another person")

@@ -73,6 +73,7 @@ class PlanarLaplace(Geomask):
 
     name: ClassVar[str] = "planar-laplace"
     further: ClassVar[tuple[str, ...]] = ("unseen-sampling",)
+    without: ClassVar[tuple[str, ...]] = ("same_within", "within")
     decimals: ClassVar[Mapping[str, int]] = {
         "degrees": 5, "metres": 0, "kilometres": 3, "feet": 0
     }  # fmt: skip
@@ -87,12 +88,6 @@ class PlanarLaplace(Geomask):
                 f"The mask {self.name!r} has an 'epsilon' of {self.epsilon / self.metres:g} per "
                 f"metre. It must be {_LEAST:g} to {_MOST:g}.",
                 hint="Write epsilon = 1.386 and metres = 200: ln 4 for places 200 metres apart.",
-            )
-        if self.within is not None or self.same_within:
-            raise ParameterError(
-                f"The mask {self.name!r} takes neither 'within' nor 'same_within': the guarantee "
-                "wouldn't hold.",
-                hint="Leave them out, or take the mask 'donut'.",
             )
         if self.places > 1 and self.person is None:
             raise ParameterError(
@@ -128,7 +123,7 @@ class PlanarLaplace(Geomask):
         self._check_places(places)
         high, low, turn = places.fractions(3)
         # 106 bits where few are left, so that the tail has its law.
-        beyond = high - 2.0**-54 + low * 2.0**-53
+        beyond = np.minimum(high - 2.0**-54 + low * 2.0**-53, 1 - 2.0**-53)
         from scipy.special import lambertw  # noqa: PLC0415 # scipy comes with scikit-learn; 60 ms
 
         rate = DRAWN_SHARE * self.epsilon / self.metres

@@ -10,7 +10,7 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask.geo import PointMap
 from halfmask.geo.nearest import Neighbours
-from halfmask.masks.geo._geomask import Geomask, rounded
+from halfmask.masks.geo._geomask import Geomask
 
 if TYPE_CHECKING:
     from halfmask.geo import Points
@@ -29,11 +29,6 @@ class StreetNodes(Geomask):
         A map of points, or of lines whose points are taken.
     nearest
         One of so many nearest nodes is drawn, each with the same chance.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter can't be.
 
     Notes
     -----
@@ -77,6 +72,6 @@ class StreetNodes(Geomask):
             points = places.points.take(which)
             (share,) = places.fractions(1, which=which, attempt=attempt)
             _, chosen = near.between(points, -1.0, far[which], share)
-            return rounded(nodes.take(chosen), self.decimals)
+            return self._rounded(nodes.take(chosen))
 
         return self._tried(places, draw)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, SchemaError
-from halfmask.geo import Points, Unit
+from halfmask.geo import Unit  # noqa: TC001 # of a field
 from halfmask.geo.points import straight_of
 from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._mask import MaskTraits
@@ -20,6 +20,8 @@ from halfmask.masks.geo._squares import middles
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from halfmask.geo import Points
 
 #: Rows whose distances are measured at once.
 _BLOCK: Final = 1 << 15
@@ -44,11 +46,6 @@ class TrimmedEnds(CheckedMask):
     person
         The column that says whose trip it is. Then rows of all trips of a person are dropped near
         each end of any of them.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter can't be.
 
     Notes
     -----
@@ -111,14 +108,11 @@ class TrimmedEnds(CheckedMask):
         centres = middles(points.take(ends), self.metres)
         # Squares near the poles can be longer: there, the end itself is a centre, too.
         long = centres.metres_to(points.take(ends)) > (_ZONE - 1) * self.metres
-        own = pl.DataFrame(
-            {
-                "owner": np.append(owners[ends], owners[ends[long]]),
-                "x": np.append(centres.x, points.x[ends[long]]),
-                "y": np.append(centres.y, points.y[ends[long]]),
-            }
-        ).unique(maintain_order=True)
-        kept[rows[self._near(points, owners, own)]] = False
+        more = ends[long]
+        pairs = ((owners[ends], owners), (centres.x, points.x), (centres.y, points.y))
+        columns = [np.append(zone, row[more]) for zone, row in pairs]
+        zones = pl.DataFrame(columns, schema=["owner", "x", "y"]).unique(maintain_order=True)
+        kept[rows[self._near(points, owners, zones)]] = False
         return KeptRows(kept)
 
     def _ends(self, placed: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -130,6 +124,8 @@ class TrimmedEnds(CheckedMask):
                 hint="Read the column as datetime.",
             )
         needed = [*self._whose, self.time]
+        if placed[self.time].dtype.is_float():
+            placed = placed.with_columns(pl.col(self.time).fill_nan(None))
         lacking = int(placed.select(pl.any_horizontal(pl.col(needed).is_null())).sum().item())
         if lacking:
             raise DataError(
@@ -145,14 +141,14 @@ class TrimmedEnds(CheckedMask):
         return found["owner"].to_numpy(), np.flatnonzero(found["end"].to_numpy())
 
     def _near(
-        self, points: Points, owners: NDArray[np.int64], own: pl.DataFrame
+        self, points: Points, owners: NDArray[np.int64], zones: pl.DataFrame
     ) -> NDArray[np.bool_]:
         """Return which rows are in a zone of their owner."""
-        centres = Points(x=own["x"].to_numpy(), y=own["y"].to_numpy(), unit=self.unit)
+        centres = replace(points, x=zones["x"].to_numpy(), y=zones["y"].to_numpy())
         space, middle = points.in_space(), centres.in_space()
-        far = np.full(1, _ZONE * self.metres)
-        most = straight_of(far)[0] if points.on_earth else far[0]
-        zones = own.select("owner").with_row_index("zone")
+        most = np.array(_ZONE * self.metres)
+        most = straight_of(most) if points.on_earth else most
+        zones = zones.select("owner").with_row_index("zone")
         near = np.zeros(len(points), dtype=np.bool_)
         for start in range(0, len(points), _BLOCK):
             block = pl.DataFrame({"owner": owners[start : start + _BLOCK]}).with_row_index("row")

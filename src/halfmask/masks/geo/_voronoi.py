@@ -11,7 +11,7 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import need
 from halfmask.geo import PointMap
-from halfmask.masks.geo._geomask import Geomask, rounded
+from halfmask.masks.geo._geomask import Geomask
 
 if TYPE_CHECKING:
     from halfmask.geo import Points
@@ -33,11 +33,6 @@ class VoronoiEdges(Geomask):
         Can't be given.
     addresses
         A map of points whose cells are taken; by default those of the table's own places.
-
-    Raises
-    ------
-    ParameterError
-        If a parameter can't be.
 
     Notes
     -----
@@ -79,7 +74,7 @@ class VoronoiEdges(Geomask):
             raise DataError("The mask 'voronoi' needs two different places.")
         sites = replace(sites, x=different["x"].to_numpy(), y=different["y"].to_numpy())
         edges = places.points.below(_edges(places.points.in_space(), sites.in_space()))
-        return rounded(edges, self.decimals)
+        return self._rounded(edges)
 
 
 def _edges(points: Numbers, sites: Numbers) -> Numbers:

@@ -86,7 +86,7 @@ class RowKeys:
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class ClassCells:
     """How often each value occurs in each class: the counts that aren't 0."""
 
     starts: Ints
@@ -112,7 +112,7 @@ class Counted:
     """The classes of the table."""
 
     sizes: Ints
-    cells: Mapping[str, Cells]
+    cells: Mapping[str, ClassCells]
     codes: Ints
     class_of_row: Ints | None = None
     values_of_rows: Mapping[str, Ints] = field(default_factory=dict)
@@ -123,10 +123,10 @@ class Counted:
         return int(self.sizes.sum())
 
     @property
-    def row_cells(self) -> Cells:
+    def row_cells(self) -> ClassCells:
         """The rows of each class as if all had one value: what k-anonymity counts."""
         n = len(self.sizes)
-        return Cells(np.arange(n + 1), np.zeros(n, dtype=np.int64), self.sizes)
+        return ClassCells(np.arange(n + 1), np.zeros(n, dtype=np.int64), self.sizes)
 
 
 def count_classes(
@@ -190,7 +190,7 @@ def merge_counted(spans: Sequence[int], left: Counted, right: Counted) -> Counte
     return Counted(sizes, cells, codes[first])
 
 
-def _merged_cells(left: Cells, right: Cells, owner: Ints) -> Cells:
+def _merged_cells(left: ClassCells, right: ClassCells, owner: Ints) -> ClassCells:
     """Add up the cells of two tables whose classes belong to classes of both."""
     values = np.concatenate((left.values, right.values))
     owners = owner[np.concatenate((left.owners, right.owners + len(left.starts) - 1))]
@@ -231,11 +231,11 @@ def _run_lengths(keys: Ints) -> tuple[Ints, Ints]:
     return ordered[first], np.diff(first, append=len(ordered))
 
 
-def _cells(keys: Ints, n_values: int) -> Cells:
+def _cells(keys: Ints, n_values: int) -> ClassCells:
     """Count the keys of class and value."""
     distinct, counts = _run_lengths(keys)
     owners, values = np.divmod(distinct, n_values)
-    return Cells(starts_of(owners), values, counts)
+    return ClassCells(starts_of(owners), values, counts)
 
 
 def starts_of(owners: Ints) -> Ints:
@@ -244,11 +244,11 @@ def starts_of(owners: Ints) -> Ints:
     return np.append(first, len(owners))
 
 
-def sum_cells(owners: Ints, values: Ints, counts: Ints, n_values: int) -> Cells:
+def sum_cells(owners: Ints, values: Ints, counts: Ints, n_values: int) -> ClassCells:
     """Add up the counts of the same owner and value; every owner from 0 on has one at least."""
     keys = owners * n_values + values
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     first = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
     owners, values = np.divmod(keys[first], n_values)
-    return Cells(starts_of(owners), values, np.add.reduceat(counts[order], first))
+    return ClassCells(starts_of(owners), values, np.add.reduceat(counts[order], first))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from halfmask.claims import ClassClaim, TableManifest
     from halfmask.claims.claim import Json
     from halfmask.verifier._result import ColumnSetCheck
-    from halfmask.verifier.tables._counting import Cells
+    from halfmask.verifier.tables._counting import ClassCells
     from halfmask.verifier.tables._rules import LevelRule, PeopleRule, Rule, TableRule
     from halfmask.verifier.tables._support import Tree
 
@@ -52,7 +52,7 @@ class ClassTask:
     rule: LevelRule
     tree: Tree | None
 
-    def worst(self, cells: Cells, totals: Ints) -> float:
+    def worst(self, cells: ClassCells, totals: Ints) -> float:
         levels = self.rule.levels(cells, totals, self.tree)
         return float(levels.min() if self.rule.worst is min else levels.max())
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.claims import ClassClaim
-    from halfmask.verifier.tables._counting import Cells
+    from halfmask.verifier.tables._counting import ClassCells
     from halfmask.verifier.tables._support import Tree
 
 Levels: TypeAlias = "NDArray[np.float64]"
@@ -158,17 +158,17 @@ def _t_closeness(parameters: Parameters) -> LevelRule:
     )
 
 
-def _equal(cells: Cells, totals: NDArray[np.int64], tree: Tree | None) -> Levels:  # noqa: ARG001 # one signature for all
+def _equal(cells: ClassCells, totals: NDArray[np.int64], tree: Tree | None) -> Levels:  # noqa: ARG001 # one signature for all
     return equal_distances(cells, totals)
 
 
-def _ordered(cells: Cells, totals: NDArray[np.int64], tree: Tree | None) -> Levels:
+def _ordered(cells: ClassCells, totals: NDArray[np.int64], tree: Tree | None) -> Levels:
     if tree is None:
         return ordered_distances(cells, totals)
     return ordered_distances(tree.ordered(cells), _reordered(totals, tree))
 
 
-def _hierarchical(cells: Cells, totals: NDArray[np.int64], tree: Tree | None) -> Levels:
+def _hierarchical(cells: ClassCells, totals: NDArray[np.int64], tree: Tree | None) -> Levels:
     if tree is None:
         raise Unjudgeable("the release has no tree of the column's values")
     return hierarchical_distances(tree.ordered(cells), _reordered(totals, tree), tree.parents)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
-from halfmask.verifier.tables._counting import Cells, Counted, starts_of, sum_cells
+from halfmask.verifier.tables._counting import ClassCells, Counted, starts_of, sum_cells
 from halfmask.verifier.tables._findings import ClassTask, WholeTask, compare_rows
 from halfmask.verifier.tables._model_checks import takes_several_values
 from halfmask.verifier.tables._wildcards import compatible_cells, in_class_order
@@ -75,7 +75,7 @@ def read_persons(path: Path, manifest: TableManifest) -> Persons:
 class PersonCells:
     """The persons of each class, for one sensitive column or for none."""
 
-    pairs: Cells
+    pairs: ClassCells
     codes: Ints
     n_persons: int
 
@@ -87,11 +87,11 @@ class PersonCells:
         return int(np.count_nonzero(of_person > 1))
 
     @property
-    def cells(self) -> Cells:
+    def cells(self) -> ClassCells:
         """How many persons of each class have each value."""
         return self._by_value(self.pairs)
 
-    def compatible(self) -> Iterator[Cells]:
+    def compatible(self) -> Iterator[ClassCells]:
         """Yield the same for all rows that are compatible with each class.
 
         A person who has rows in several of them counts once.
@@ -105,14 +105,14 @@ class PersonCells:
         counted = Counted(np.ones(len(self.codes), dtype=np.int64), {}, self.codes)
         return in_class_order(counted, np.concatenate([each.sizes for each in self.compatible()]))
 
-    def _by_value(self, pairs: Cells) -> Cells:
+    def _by_value(self, pairs: ClassCells) -> ClassCells:
         owners = pairs.owners
         values, persons = np.divmod(pairs.values, self.n_persons)
         ones = np.ones(len(values), dtype=np.int64)
         found = sum_cells(owners, values, ones, int(values.max()) + 1)
         different = _distinct(owners * self.n_persons + persons)
         sizes = np.bincount(different // self.n_persons, minlength=len(pairs.starts) - 1)
-        return Cells(found.starts, found.values, found.counts, sizes.astype(np.int64))
+        return ClassCells(found.starts, found.values, found.counts, sizes.astype(np.int64))
 
 
 def count_persons(
@@ -130,7 +130,7 @@ def count_persons(
         new = (classes[1:] != classes[:-1]) | (pairs[1:] != pairs[:-1])
         first = np.flatnonzero(np.concatenate(([True], new)))
         owners, pairs = classes[first], pairs[first]
-    cells = Cells(starts_of(owners), pairs, np.ones(len(pairs), dtype=np.int64))
+    cells = ClassCells(starts_of(owners), pairs, np.ones(len(pairs), dtype=np.int64))
     return PersonCells(cells, codes, persons.n)
 
 

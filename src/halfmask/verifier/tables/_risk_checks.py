@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.verifier.tables._counting import Cells
+    from halfmask.verifier.tables._counting import ClassCells
     from halfmask.verifier.tables._fitting import ClassPeople
 
 
@@ -270,7 +270,7 @@ def prosecutor_without_attack(parameters: Parameters) -> LevelRule:
     )
 
 
-def _of_sizes(cells: Cells, level: Callable[[int], Fraction]) -> NDArray[np.float64]:
+def _of_sizes(cells: ClassCells, level: Callable[[int], Fraction]) -> NDArray[np.float64]:
     """Return the level of each class, which its rows alone decide."""
     sizes, place = np.unique(cells.sizes, return_inverse=True)
     return np.array([float(level(size)) for size in sizes.tolist()])[place]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
-from halfmask.verifier.tables._counting import Cells, sum_cells
+from halfmask.verifier.tables._counting import ClassCells, sum_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -90,7 +90,7 @@ class LevelRule(Rule):
         The classes over each set of so many quasi-identifiers are judged; ``None``: over all.
     """
 
-    levels: Callable[[Cells, Ints, Tree | None], Levels]
+    levels: Callable[[ClassCells, Ints, Tree | None], Levels]
     ordered: bool = False
     needs_tree: bool = False
     subsets: int | None = None
@@ -206,18 +206,18 @@ def whole(parameters: Parameters, name: str, low: int) -> int:
     return int(value)
 
 
-def distinct_values(cells: Cells) -> Levels:
+def distinct_values(cells: ClassCells) -> Levels:
     """Return how many different values each class has."""
     return np.diff(cells.starts).astype(np.float64)
 
 
-def entropy_values(cells: Cells) -> Levels:
+def entropy_values(cells: ClassCells) -> Levels:
     """Return the exponential of the entropy of each class: as many equally frequent values."""
     shares = cells.counts / cells.sizes[cells.owners]
     return np.exp(-np.add.reduceat(shares * np.log(shares), cells.starts[:-1]))
 
 
-def recursive_ratios(cells: Cells, l: int) -> Levels:
+def recursive_ratios(cells: ClassCells, l: int) -> Levels:
     """Return r_1 / (r_l + ... + r_m) of each class, r falling; infinite with fewer values than l.
 
     A class is recursively (c,l)-diverse where this is below c.
@@ -232,14 +232,14 @@ def recursive_ratios(cells: Cells, l: int) -> Levels:
     return ratios
 
 
-def largest_shares(cells: Cells, k: int) -> Levels:
+def largest_shares(cells: ClassCells, k: int) -> Levels:
     """Return the share of each class's most frequent value; infinite with fewer rows than k."""
     sizes = cells.sizes
     shares = np.maximum.reduceat(cells.counts, cells.starts[:-1]) / sizes
     return np.where(sizes < k, np.inf, shares)
 
 
-def largest_log_ratios(cells: Cells, totals: Ints) -> Levels:
+def largest_log_ratios(cells: ClassCells, totals: Ints) -> Levels:
     """Return the largest abs(log p - log q) over all values, p of the class and q of the table.
 
     Infinite where a class lacks a value of the table.
@@ -251,7 +251,7 @@ def largest_log_ratios(cells: Cells, totals: Ints) -> Levels:
     return np.where(lacking, np.inf, np.log(ratios))
 
 
-def largest_gains(cells: Cells, totals: Ints, *, slack: float | None) -> Levels:
+def largest_gains(cells: ClassCells, totals: Ints, *, slack: float | None) -> Levels:
     """Return the largest (p - q) / q over all values, p of the class and q of the table.
 
     Infinite where one exceeds -log(q) by more than ``slack``, unless that is ``None``.
@@ -264,7 +264,7 @@ def largest_gains(cells: Cells, totals: Ints, *, slack: float | None) -> Levels:
     return np.maximum.reduceat(gains, cells.starts[:-1])
 
 
-def equal_distances(cells: Cells, totals: Ints) -> Levels:
+def equal_distances(cells: ClassCells, totals: Ints) -> Levels:
     """Return half the sum of |p - q| over all values, p of the class and q of the table."""
     rows = int(totals.sum())
     p = cells.counts / cells.sizes[cells.owners]
@@ -273,7 +273,7 @@ def equal_distances(cells: Cells, totals: Ints) -> Levels:
     return (np.add.reduceat(np.abs(p - q) - q, cells.starts[:-1]) + 1.0) / 2.0
 
 
-def ordered_distances(cells: Cells, totals: Ints) -> Levels:
+def ordered_distances(cells: ClassCells, totals: Ints) -> Levels:
     """Return the mean of |P_i - Q_i| over the m - 1 steps between values, P and Q cumulated.
 
     The cells of a class are in the order of the values. Between two values that the class has, P
@@ -306,7 +306,7 @@ def _stretches(p: Levels, begins: Ints, ends: Ints, q: Levels, sums: Levels) -> 
     return below + above
 
 
-def hierarchical_distances(cells: Cells, totals: Ints, parents: list[Ints]) -> Levels:
+def hierarchical_distances(cells: ClassCells, totals: Ints, parents: list[Ints]) -> Levels:
     """Return what must move in the tree of values, weighted by how high it must climb.
 
     Notes

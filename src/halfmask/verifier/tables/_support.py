@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
-from halfmask.verifier.tables._counting import Cells, sum_cells
+from halfmask.verifier.tables._counting import ClassCells, sum_cells
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ class Tree:
     place_of: Ints
     parents: list[Ints]
 
-    def ordered(self, cells: Cells) -> Cells:
+    def ordered(self, cells: ClassCells) -> ClassCells:
         """Return cells whose values are numbered in the order of the support file."""
         return sum_cells(
             cells.owners, self.place_of[cells.values], cells.counts, len(self.place_of)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from halfmask.verifier.tables._counting import KEY_LIMIT, Cells, Counted, sum_cells
+from halfmask.verifier.tables._counting import KEY_LIMIT, ClassCells, Counted, sum_cells
 from halfmask.verifier.tables._rules import Unjudgeable
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ Ints: TypeAlias = NDArray[np.int64]
 BLOCK: Final = 50_000
 
 
-def compatible_cells(counted: Counted, column: str | None) -> Iterator[Cells]:
+def compatible_cells(counted: Counted, column: str | None) -> Iterator[ClassCells]:
     """Yield, for each class with its own missing cells, the counts of all compatible rows.
 
     Two rows are compatible when they agree in every quasi-identifier that neither of them misses.
@@ -78,10 +78,10 @@ class _Join:
     """
 
     group_of: Ints
-    groups: Cells
+    groups: ClassCells
 
 
-def _join(codes: Ints, mine: Ints, others: Ints, cells: Cells, n_values: int) -> _Join:
+def _join(codes: Ints, mine: Ints, others: Ints, cells: ClassCells, n_values: int) -> _Join:
     """Group other classes by the given columns, and find the group of each of mine."""
     ids = row_ids(codes[np.concatenate((mine, others))])
     asked, offered = ids[: len(mine)], ids[len(mine) :]
@@ -94,7 +94,7 @@ def _join(codes: Ints, mine: Ints, others: Ints, cells: Cells, n_values: int) ->
     return _Join(group_of, sum_cells(owners, cells.values[taken], cells.counts[taken], n_values))
 
 
-def _gather(joins: list[_Join], begin: int, end: int, n_values: int) -> Cells:
+def _gather(joins: list[_Join], begin: int, end: int, n_values: int) -> ClassCells:
     owners, values, counts = [], [], []
     for join in joins:
         group_of = join.group_of[begin:end]
@@ -139,7 +139,7 @@ def worst_of_subsets(
     counted: Counted,
     column: str | None,
     size: int,
-    level: Callable[[Cells], float],
+    level: Callable[[ClassCells], float],
     worst: Callable[[float, float], float],
 ) -> tuple[float, float]:
     """Return the worst level over all sets of columns: missing as a value, and as a wildcard."""
@@ -155,7 +155,7 @@ def worst_of_subsets(
 
 
 def _wildcard_levels(
-    counted: Counted, column: str | None, level: Callable[[Cells], float]
+    counted: Counted, column: str | None, level: Callable[[ClassCells], float]
 ) -> list[float]:
     if counted.codes.all():
         return []

@@ -6,10 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask._errors import ColumnNotFoundError, ParameterError
+from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask.assess.attacks import PlacesTarget, attack
+from halfmask.assess.attacks.events._traces import seconds
 from halfmask.assess.attacks.places import AddressSnapping, HomeAndWork, PlaceAveraging, TripUnicity
+from halfmask.assess.attacks.places._addresses import _by_metres, _by_rank
+from halfmask.assess.attacks.places._trips import _at_night, _at_work
 from halfmask.geo import PointMap, Points
+from halfmask.masks import AffinePoints
 
 N = 1000
 
@@ -252,4 +256,75 @@ def test_targets_that_cant_be():
         target_of(homes, homes, person="who")
     with pytest.raises(ParameterError, match="owner"):
         target_of(homes[:2], homes)
+    nobodys = homes.with_columns(p=pl.Series([1, None, 3]))
+    with pytest.raises(DataError, match="missing in 1 rows with a place"):
+        target_of(homes, nobodys, person="p")
     assert "4." not in repr(target_of(homes, homes))
+
+
+def test_places_that_hardly_move_are_found_without_copies_and_without_known_ones():
+    """What finds no more than the released place itself isn't broken: the gain is judged."""
+    homes = spread()
+    near = table(donut(homes, low=5, high=40))
+    twice = target_of(
+        pl.concat([near, near]), table(homes), person="p", owners=np.tile(np.arange(N), 2)
+    )
+    findings = found(twice, "places/averaging", "places/affine-break")
+    assert {it.verdict for it in findings.values()} == {"resisted"}
+    assert findings["places/averaging", "their mean"].outcome.success.value == 1
+
+
+def test_an_affine_map_of_a_country_is_fitted_round_its_centre():
+    rng = np.random.default_rng(5)
+    lon, lat = 5 + 12 * (rng.random(N) - 0.5), 50 + 12 * (rng.random(N) - 0.5)
+    homes = pl.DataFrame({"lon": lon, "lat": lat})
+    mask = AffinePoints(
+        columns=("lon", "lat"), centre=(8, 50), rotation=90, scale=(0.8, 1.2), shift=5000
+    )
+    moved = mask.fit(homes, bytes(32)).apply(homes, 0)
+    [finding] = found(target_of(moved, homes, centre=(8, 50)), "places/affine-break").values()
+    assert finding.outcome.success.value > 0.95
+    [finding] = found(target_of(moved, homes), "places/affine-break").values()
+    assert finding.outcome.success.value < 0.95
+
+
+def test_the_density_of_homes_is_that_of_square_metres():
+    """20 homes up to 10 m away and 300 up to 100 m: more in an outer metre, less in its area."""
+    inner, outer = np.linspace(0, 10, 20), np.linspace(10, 100, 300)
+    far = np.column_stack((np.append(inner, np.full(300, 5)), np.append(np.full(20, 50), outer)))
+    right = np.arange(320)[:, None] < 20
+    assert _by_metres(far, np.hstack((right, ~right)), 320).max() == 0
+    assert _by_rank(np.array([[0, 1, 0], [0, 1, 0], [1, 0, 0]], bool), 3).tolist() == [1, 1, 1]
+
+
+def test_the_density_is_measured_on_the_other_half():
+    homes = spread(300)
+    target = target_of(table(homes), table(homes), addresses=addresses(homes, 0))
+    assert [it.trials for it in AddressSnapping().run(target, random_state=0)] == [300, 150]
+
+
+def test_nights_and_hours_of_work():
+    hours = [
+        ("2024-01-05 21:59", False, False), ("2024-01-05 22:00", True, False),
+        ("2024-01-06 05:59", True, False), ("2024-01-06 06:00", False, False),
+        ("2024-01-05 08:59", False, False), ("2024-01-05 09:00", False, True),
+        ("2024-01-05 16:59", False, True), ("2024-01-05 17:00", False, False),
+        ("2024-01-06 12:00", False, False), ("2024-01-07 12:00", False, False),
+        ("2024-01-08 12:00", False, True),
+    ]  # fmt: skip
+    when = seconds(pl.Series([it[0] for it in hours]))
+    assert _at_night(when).tolist() == [it[1] for it in hours]
+    assert _at_work(when).tolist() == [it[2] for it in hours]
+
+
+def test_noise_that_is_drawn_for_each_row_averages_out_at_home():
+    rows, home, _ = trips(days=20)
+    rows = rows.filter(pl.col("t") % 86_400 == 7200).with_columns(
+        lon=home.x[rows["p"].to_numpy()[:3000]], lat=home.y[rows["p"].to_numpy()[:3000]]
+    )
+    points = Points(x=rows["lon"].to_numpy(), y=rows["lat"].to_numpy())
+    noise = np.random.default_rng(6).normal(0, 150, (2, len(points)))
+    moved = points.moved(*noise)
+    released = rows.with_columns(lon=moved.x, lat=moved.y)
+    homes, _ = HomeAndWork().run(target_of(released, rows, person="p", time="t"), random_state=0)
+    assert homes.success.value > 0.35

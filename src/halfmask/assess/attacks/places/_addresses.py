@@ -15,7 +15,8 @@ from halfmask.assess.attacks.places._guesses import PlaceGuesses, one_row_each
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints
 
-_BINS = 20
+#: How many bins of distances there are at most, and how many homes each has at least.
+_BINS, _IN_BIN = 20, 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,8 @@ class AddressSnapping(
 def _by_metres(far: Floats, right: Bools, half: int) -> Ints:
     """Return which candidate lies where homes are densest, learned from the first half."""
     homes = far[:half][right[:half]]
-    edges = np.unique(np.quantile(homes, np.linspace(0, 1, _BINS + 1))) if len(homes) else homes
+    bins = np.linspace(0, 1, 1 + min(_BINS, 1 + len(homes) // _IN_BIN))
+    edges = np.unique(np.quantile(homes, bins)) if len(homes) else homes
     if len(edges) < 2:
         return np.zeros(len(far), dtype=np.int64)
     density = np.histogram(homes, edges)[0] / np.diff(edges**2)

@@ -155,7 +155,7 @@ class Quadtree(PlaceRule):
 
     @property
     def _homes(self) -> tuple[Points, Floats]:
-        somebody = self.people.people > 0
+        somebody = (self.people.people > 0) & self.people.points.present
         return self.people.points.take(somebody), self.people.people[somebody]
 
     @cached_property

@@ -27,7 +27,7 @@ _CODE: Final = r"^\d{5}(-?\d{4})?$"
 
 @dataclass(frozen=True)
 class Zip3(PlaceRule):
-    """The first three digits of ZIP codes where enough people live, and the root ``"*"`` above.
+    """The first three digits of ZIP codes, and the root ``"*"`` above.
 
     Parameters
     ----------

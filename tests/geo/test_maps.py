@@ -198,8 +198,11 @@ def test_tables_that_are_no_maps_are_refused(table, text, options, error, messag
         ),
         ({"type": "Point", "coordinates": [0, 91]}, {}, "beyond the earth in 1 of 1 rows"),
         ({"type": "Circle", "coordinates": [0, 1]}, {}, "can't be read"),
-        ({"type": "Point", "coordinates": [np.nan, np.nan]}, {}, "1 of 1 features .* no point"),
-        (polygon([[0, 0], [1, np.nan], [1, 0], [0, 0]]), {}, "1 of 1 areas|can't be read"),
+        (
+            {"type": "Point", "coordinates": [np.nan, np.nan]},
+            {},
+            "1 of 1 features .* no (point|shape)",
+        ),
     ],
 )
 def test_shapes_that_are_no_map_are_refused(write, geometry, options, message):

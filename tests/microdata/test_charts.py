@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from halfmask.microdata._charts import (
     class_size_chart,
     class_size_shares,
     distribution_chart,
+    place_map,
 )
 from halfmask.release.page import percent, shortened
 
@@ -98,3 +101,19 @@ def test_a_share_never_reads_as_nothing_or_all_where_it_is_not(share, shown):
 
 def test_a_text_is_shortened_with_a_mark():
     assert (shortened("abcdef", 4), shortened("abcd", 4)) == ("abc…", "abcd")
+
+
+@pytest.mark.parametrize(("unit", "metres"), [(None, None), ("kilometres", 1000.0)])
+def test_a_map_has_the_rows_of_each_area_and_the_unit_of_its_file(unit, metres):
+    ring = [[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]
+    shapes = [{"type": "Polygon", "coordinates": [ring]}, {"type": "Point", "coordinates": [2, 2]}]
+    features = [
+        {"type": "Feature", "properties": {"label": f"{i}", "rows": 10 + i}, "geometry": it}
+        for i, it in enumerate([*shapes, None])
+    ]
+    file = {"type": "FeatureCollection", "features": features} | ({"unit": unit} if unit else {})
+
+    drawn = place_map("home", json.dumps(file), name="map-0")
+
+    assert [(it.label, it.count) for it in drawn.areas] == [("0", 10), ("1", 11)]
+    assert drawn.metres == metres

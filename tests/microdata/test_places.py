@@ -101,6 +101,12 @@ def forged(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
         (lambda it: it["features"][-1]["properties"].update(label="x"), "and has 1 others"),
         (lambda it: it["features"][-1]["geometry"].update(coordinates=[]), "isn't GeoJSON"),
         (lambda it: it["features"][-1]["properties"].update(rows=9), "number of rows for 1 areas"),
+        (
+            lambda it: it["features"].append(
+                {**it["features"][-1], "properties": {"label": "elsewhere", "rows": 3}}
+            ),
+            "lacks 0 areas that the data has and has 1 others",
+        ),
         (lambda it: it.pop("features"), "isn't GeoJSON"),
     ],
 )
@@ -128,6 +134,9 @@ ERRORS: list[tuple[str, str, str]] = [
     ("hierarchy =", 'normalize = ["trim"]\nhierarchy =', "normalize"),
     ('"quasi_identifier"\nkind = "geo"', '"insensitive"\nkind = "geo"', "hierarchy"),
     ('kind = "categorical"', 'kind = "categorical"\nunit = "metres"', "goes with 'points'"),
+    ("[[gua", '[maps.m]\nfile = "/m.csv"\n[[gua', "[maps.m]: has a file that isn't given relative"),
+    ("[[gua", '[maps.m]\nfile = "m.csv"\nparents = ["s"]\n[[gua', "needs the name of its areas"),
+    ("[[gua", '[maps.m]\nfile = "m.csv"\nreach = -1\n[[gua', "[maps.m] reach must be at least 0"),
 ]
 
 
@@ -279,6 +288,26 @@ def test_fewer_people_than_a_release_claims_are_found(
 
     assert not forged(tmp_path / "out", lambda _: None)
     assert said in forged(tmp_path / "out", change)
+
+
+@pytest.mark.parametrize("crs", ["EPSG:28992", None])
+def test_outlines_are_in_degrees_if_the_system_of_the_points_is_known(
+    crs: str | None, tmp_path: Path
+) -> None:
+    """52.156 N, 5.387 E is 155,000 463,000 of the Dutch grid, its origin in Amersfoort."""
+    if crs is not None:
+        pytest.importorskip("pyproj")
+    text = CELLS.replace("[1, 10, 100]", "[1, 100]")
+    text = text.replace(
+        "hierarchy", f'{f"crs = {crs!r}" if crs else ""}\nunit = "metres"\nhierarchy'
+    )
+    rows = people(40).with_columns(lon=155_100.0, lat=463_100.0)
+    hm.protect(rows, Policy.from_toml(text), key=bytes(32)).write(tmp_path / "out")
+    assert hm.verify(tmp_path / "out").holds
+    found = json.loads((tmp_path / "out/places/home.geojson").read_text(encoding="utf-8"))
+    corner = found["features"][0]["geometry"]["coordinates"][0][0]
+    assert found.get("unit") == (None if crs else "metres")
+    assert corner == pytest.approx((5.387, 52.156) if crs else (155_000, 463_000), abs=1e-3)
 
 
 def test_a_place_that_is_written_as_a_set_of_areas_has_no_outlines(tmp_path: Path) -> None:

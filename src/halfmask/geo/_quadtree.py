@@ -14,8 +14,8 @@ from halfmask._validation import number_between
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._cells import WIDEST, Cells
 from halfmask.geo._labels import check_enough, check_known, check_people, each_label, rising, rooted
-from halfmask.geo.maps import PointMap
-from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo._maps import PointMap
+from halfmask.geo._place_rule import PlaceRule
 from halfmask.geo.points import Points
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Quadtree(PlaceRule):
 
     @property
     def _homes(self) -> tuple[Points, Floats]:
-        somebody = self.people.people > 0
+        somebody = (self.people.people > 0) & self.people.points.present
         return self.people.points.take(somebody), self.people.people[somebody]
 
     @cached_property

@@ -262,7 +262,8 @@ class Points:
         own, other = _system(self.unit, self.crs), _system(unit, crs)
         if own and other and own.upper() != other.upper():
             change, (into, out) = _change((own, self.unit), (other, unit))
-            x, y = change.transform(self.x * into, self.y * into)
+            more = (np.append(it * into, (0.0, 0.0)) for it in (self.x, self.y))
+            x, y = (it[:-2] for it in change.transform(*more))  # an array of one is no array to it
             lost = ~np.isfinite(x) & self.present
             if lost.any():
                 raise DataError(

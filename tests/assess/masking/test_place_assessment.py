@@ -53,6 +53,7 @@ def test_moved_points_are_measured_and_attacked():
     # The page has masked points alone; the owner's picture has both.
     (_, released, _), = drawn.pictures  # fmt: skip
     assert released.before is None
+    assert np.array_equal(released.after, np.column_stack((near.x, near.y)))
     assert 'class="before"' not in released.svg()
     assert found.to_svg().count('class="before"') == found.to_svg().count('class="after"') == N + 1
     assert "before" not in found.to_dict()

@@ -117,9 +117,9 @@ def test_what_is_odd_about_coordinates_is_said():
 
     said = describe(table(lon=lon, lat=lat))["lon"].reasons
 
-    assert "1 rows have one coordinate of two." in said[1]
+    assert "1 rows have one coordinate of two, which protect refuses." in said[1]
     assert "2 rows have 0 and 0, which stand for unknown." in said[1]
-    assert "1 rows have coordinates beyond the earth." in said[1]
+    assert "1 rows lie beyond the earth, which protect refuses." in said[1]
 
 
 def test_points_that_several_rows_share_are_counted():
@@ -156,6 +156,15 @@ def test_texts_with_decimal_commas_are_read():
     assert [it.columns for it in description.places] == [("lon", "lat")]
     policy = tomllib.loads(description.policy_toml())
     assert policy["input"]["number_formats"] == {"lon": "1234,5", "lat": "1234,5"}
+
+
+def test_cells_that_are_no_numbers_are_counted():
+    lon = ["NA", *(f"{it:.5f}" for it in LON[1:])]
+
+    description = describe(table(lon=lon, lat=["NA", *(f"{it:.5f}" for it in LAT[1:])]))
+
+    assert f"# 'lon': 1 of {N} cells don't fit (1 are markers" in description.policy_toml()
+    assert tomllib.loads(description.policy_toml())["input"]["coerce"] == ["lon", "lat"]
 
 
 def test_the_policy_has_one_section_for_both_columns():

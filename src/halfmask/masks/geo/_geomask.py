@@ -70,7 +70,9 @@ class DrawnPlaces:
             salt=attempt.to_bytes(16, "little"),
             person=b"halfmask/place",
         )
-        digests = [made(raw[i * width :][:width] + it).digest() for i, it in enumerate(persons)]
+        digests = [
+            made(raw[i * width : (i + 1) * width] + it).digest() for i, it in enumerate(persons)
+        ]
         drawn = np.frombuffer(b"".join(digests), dtype="<u8").reshape(len(chosen), 8)
         return fractions(drawn[:, :n].T.astype(np.uint64))
 

@@ -9,6 +9,8 @@ import polars as pl
 
 from halfmask.assess.masking import assess_places
 from halfmask.geo import AreaMap, PlaceColumns, PointMap, Points
+from halfmask.plots.geo_map import GeoMap
+from halfmask.release import PicturesBlock, TableBlock
 
 N = 400
 COLUMNS = PlaceColumns(("lon", "lat"))
@@ -44,14 +46,17 @@ def test_moved_points_are_measured_and_attacked():
     assert (found.warning or "").startswith("Places can be found: places/")
     said = json.dumps(found.to_dict(), allow_nan=False)
     assert json.loads(said)["columns"] == ["lon", "lat"]
-    *tables, drawn = found.blocks()
+    tables = [it for it in found.blocks() if isinstance(it, TableBlock)]
     titles = [it.title.split(" in ")[0] for it in tables]
     assert titles == ["Places", "People near masked places", "Attacks on places"]
     for block in tables:
         assert all(len(row) == len(block.columns) for row in block.rows)
 
     # The page has masked points alone; the owner's picture has both.
-    (_, released, _), = drawn.pictures  # fmt: skip
+    (drawn,) = (it for it in found.blocks() if isinstance(it, PicturesBlock))
+    ((_, released, _),) = drawn.pictures
+    assert isinstance(released, GeoMap)
+    assert released.after is not None
     assert released.before is None
     assert np.array_equal(released.after, np.column_stack((near.x, near.y)))
     assert 'class="before"' not in released.svg()

@@ -9,6 +9,8 @@ import polars as pl
 
 from halfmask.assess.masking import assess_places
 from halfmask.geo import AreaMap, PlaceColumns, PointMap, Points
+from halfmask.plots.geo_map import GeoMap
+from halfmask.release import PicturesBlock, TableBlock
 
 N = 400
 COLUMNS = PlaceColumns(("lon", "lat"))
@@ -48,11 +50,15 @@ def test_moved_points_are_measured_and_attacked():
     titles = [it.title.split(" in ")[0] for it in tables]
     assert titles == ["Places", "People near masked places", "Attacks on places"]
     for block in tables:
+        assert isinstance(block, TableBlock)
         assert all(len(row) == len(block.columns) for row in block.rows)
 
     # The page has masked points alone; the owner's picture has both.
+    assert isinstance(drawn, PicturesBlock)
     (_, released, _), = drawn.pictures  # fmt: skip
+    assert isinstance(released, GeoMap)
     assert released.before is None
+    assert released.after is not None
     assert np.array_equal(released.after, np.column_stack((near.x, near.y)))
     assert 'class="before"' not in released.svg()
     assert found.to_svg().count('class="before"') == found.to_svg().count('class="after"') == N + 1

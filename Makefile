@@ -7,7 +7,8 @@ LOWEST := .venv-lowest
 LOWEST_TESTS := $(addprefix tests/,data guarantees masks verifier vault book anonymize/test_anonymizer.py \
   microdata/test_protect.py encode/test_codec.py hashing/test_hasher.py training/test_estimator.py \
   cli/test_protect.py cli/test_describe.py cli/test_query.py events/test_running.py \
-  $(addprefix dp/,accounting ledger noise queries safepub synthesis))
+  $(addprefix dp/,accounting ledger noise queries safepub synthesis) \
+  $(patsubst %,geo/test_%.py,areas cells hexagons maps points quadtree zip3))
 BIN := $(VENV)/bin
 # The same order and the same random numbers in each run: `make fuzz` is for new ones.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal --randomly-seed=20261125 $(PYTEST_FLAGS)

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         CrosstabTarget,
         EncodingTarget,
         ModelTarget,
+        PlacesTarget,
         TableTarget,
         attack,
     )
@@ -156,6 +157,7 @@ _ROOMS = {
     "NoiseWarning": "_errors",
     "ParameterError": "_errors",
     "Passphrase": "vault",
+    "PlacesTarget": "assess.attacks",
     "Policy": "microdata",
     "PolicyError": "_errors",
     "Ranges": "anonymize",
@@ -249,6 +251,7 @@ __all__ = [
     "NoiseWarning",
     "ParameterError",
     "Passphrase",
+    "PlacesTarget",
     "Policy",
     "PolicyError",
     "PopulationUniques",

@@ -86,6 +86,7 @@ def test_points_of_a_plane_are_found(names, unit):
         {"lon": 1e6 * LON, "lat": LAT},
         {"lon": [None] * N, "lat": LAT},
         {"flat": LAT, "salon": LON},
+        {"tax": X, "tay": Y},
     ],
 )
 def test_other_columns_are_no_points(columns):
@@ -116,9 +117,17 @@ def test_what_is_odd_about_coordinates_is_said():
 
     said = describe(table(lon=lon, lat=lat))["lon"].reasons
 
-    assert "1 rows have one coordinate of two." in said[1]
+    assert "1 rows have one coordinate of two, which protect refuses." in said[1]
     assert "2 rows have 0 and 0, which stand for unknown." in said[1]
-    assert "1 rows have coordinates beyond the earth." in said[1]
+    assert "1 rows lie beyond the earth, which protect refuses." in said[1]
+
+
+def test_points_that_several_rows_share_are_counted():
+    (place,) = describe(
+        table(lon=np.r_[LON[:-50], LON[:50]], lat=np.r_[LAT[:-50], LAT[:50]])
+    ).places
+
+    assert (place.distinct, place.share_unique) == (N - 50, (N - 100) / N)
 
 
 def test_swapped_coordinates_are_put_in_order_and_said():
@@ -147,6 +156,15 @@ def test_texts_with_decimal_commas_are_read():
     assert [it.columns for it in description.places] == [("lon", "lat")]
     policy = tomllib.loads(description.policy_toml())
     assert policy["input"]["number_formats"] == {"lon": "1234,5", "lat": "1234,5"}
+
+
+def test_cells_that_are_no_numbers_are_counted():
+    lon = ["NA", *(f"{it:.5f}" for it in LON[1:])]
+
+    description = describe(table(lon=lon, lat=["NA", *(f"{it:.5f}" for it in LAT[1:])]))
+
+    assert f"# 'lon': 1 of {N} cells don't fit (1 are markers" in description.policy_toml()
+    assert tomllib.loads(description.policy_toml())["input"]["coerce"] == ["lon", "lat"]
 
 
 def test_the_policy_has_one_section_for_both_columns():
@@ -232,6 +250,7 @@ def test_roles_that_the_owner_gives_are_kept():
         ({"quasi_identifiers": ["lon", "lat", "age"]}, {"age", "sex", "place"}),
         ({"quasi_identifiers": ["age"]}, {"age", "sex", "place"}),
         ({"quasi_identifiers": ["age"], "label": "lat"}, {"age", "sex", "lon", "lat"}),
+        ({"quasi_identifiers": ["age"], "person": "lat"}, {"age", "sex", "lon", "lat"}),
         ({"quasi_identifiers": ["age"], "sensitive": ["lon", "lat"]}, {"age", "sex", "place"}),
     ],
 )
@@ -241,6 +260,26 @@ def test_protect_without_a_policy_makes_one_place(asked, sections):
     policy = tomllib.loads(text)
     assert set(policy["columns"]) == sections
     assert all(it.get("column", "place") == "place" for it in policy["guarantees"])
+
+
+def test_a_place_that_is_a_guess_is_dropped_unless_it_is_named():
+    frame = table(x=X, y=Y)
+
+    assert make_policy(frame, k=5, quasi_identifiers=["age"]).unsure == ("x", "y")
+    dropped = tomllib.loads(make_policy(frame, k=5, quasi_identifiers=["age"]).text)["columns"]
+    assert {dropped[name]["role"] for name in ("x", "y")} == {"identifier"}
+    named = tomllib.loads(make_policy(frame, k=5, quasi_identifiers=["age", "x"]).text)["columns"]
+    assert set(named) == {"age", "sex", "place"}
+
+
+def test_the_l_of_sensitive_coordinates_is_that_of_the_place():
+    made = make_policy(
+        table(lon=LON, lat=LAT), k=10, l=7, quasi_identifiers=["age"], sensitive=["lon", "lat"]
+    )
+
+    (k, diversity) = tomllib.loads(made.text)["guarantees"]
+    assert k["k"] == 10
+    assert (diversity["l"], diversity["column"]) == (7, "place")
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,15 @@ def test_levels_nest_and_the_order_of_the_file_does_not_matter(many, parents, ra
     assert sorted(again.rows()) == sorted(levels.rows())
 
 
+@pytest.mark.parametrize("names", ["abcde", "edcba"])
+def test_names_decide_between_equals(names):
+    shapes = np.array([shapely.box(x, 0, x + 1, 1) for x in map("abcde".index, names)])
+    areas = AreaMap(names=pl.Series(list(names)), people=np.ones(5), shapes=shapes, unit="metres")
+
+    # a joins b, then c joins d, and e is left over.
+    assert set(regions(Areas(areas, None, (2,)))) == {"a + 1 more", "c + 2 more"}
+
+
 def test_regions_stay_within_a_parent_with_enough_people():
     # A row of four: the first two are West. Without it, a01 would join a02.
     names, parents = ["a00", "a01", "a02", "a03"], ["West", "West", "East", "East"]

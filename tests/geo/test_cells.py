@@ -31,6 +31,7 @@ def edges(rule, label):
 @given(LON, LAT, st.sampled_from([(1, 10, 100), (0.25, 1), (500,), (3, 6, 2400)]))
 @example(180, 12, (1, 10))
 @example(-180, -90, (1, 10))
+@example(12, 90, (1, 10))
 def test_each_level_holds_the_point_and_the_level_below(lon, lat, widths):
     rule = Cells(widths)
     finest = rule.locate(points((lon, lat)))
@@ -43,6 +44,7 @@ def test_each_level_holds_the_point_and_the_level_below(lon, lat, widths):
     at_pole = abs(lat) == 90
     assert at_pole or west - 1e-7 <= (lon, -180)[lon == 180] <= east + 1e-7
     assert south - 1e-7 <= lat <= north + 1e-7
+    assert north <= 90 + 1e-9
     for inner, outer in itertools.pairwise(path[:-1]):
         inside, around = edges(rule, inner), edges(rule, outer)
         assert np.all(np.subtract(inside, around)[:2] >= -1e-9)

@@ -64,14 +64,16 @@ def test_finer_cells_of_a_table_become_hexagons():
     labels = rule.of_codes(pl.Series([*fine, None, fine[1].upper()]), column="cell")
 
     assert labels.to_list() == [fine[0]] * 3 + [None, fine[0]]
+    numbers = pl.Series([h3.str_to_int(it) for it in fine] + [None], dtype=pl.UInt64)
+    assert rule.of_codes(numbers, column="cell").to_list() == [fine[0]] * 3 + [None]
 
 
 def test_other_codes_are_counted_and_not_quoted():
     rule = Hexagons((7, 5))
     wide = h3.latlng_to_cell(52.37, 4.9, 6)
 
-    with pytest.raises(DataError, match="'cell' has 3 values that are no cells of H3") as refused:
-        rule.of_codes(pl.Series([wide, "CANARY", "", None]), column="cell")
+    with pytest.raises(DataError, match="'cell' has 5 values that are no cells of H3") as refused:
+        rule.of_codes(pl.Series([wide, "CANARY", "", "9" * 30, "8" * 15, None]), column="cell")
     assert wide not in str(refused.value)
     assert "CANARY" not in str(refused.value)
     with pytest.raises(HierarchyError, match="has 2 values that are no hexagons"):

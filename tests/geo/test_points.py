@@ -285,6 +285,13 @@ def test_a_known_system_relates_degrees_to_a_plane():
     assert np.isnan(back.y[1])
 
 
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_few_points_are_changed(n):
+    pytest.importorskip("pyproj")
+
+    assert len(Points(x=np.ones(n), y=np.ones(n)).in_system("metres", "EPSG:3857").x) == n
+
+
 def test_feet_of_surveyors_are_feet():
     """New York's system is in them: 984,250 of them are 300 km."""
     pytest.importorskip("pyproj")

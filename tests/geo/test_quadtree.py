@@ -42,6 +42,16 @@ def divided(homes, left, below, side, least):
     }
 
 
+def drawn(rule, label, at):
+    """How many points lie in the outline of a region."""
+    outline = rule.outline(label)
+    rings = [outline["coordinates"]] if outline["type"] == "Polygon" else outline["coordinates"]
+    inside = np.zeros(len(at), bool)
+    for ((west, south), _, (east, north), *_), *_ in rings:
+        inside |= (at.x >= west) & (at.x < east) & (at.y >= south) & (at.y < north)
+    return inside.sum()
+
+
 def far(one, other):
     return math.dist(*([x + side / 2, y + side / 2] for x, y, side in (one, other)))
 
@@ -72,21 +82,22 @@ def test_cells_are_those_of_a_recursion_and_small_ones_join_the_nearest(homes, l
             f" + {len(others)} more" if others else ""
         )
         assert rule.people_of(label) == len(members) >= least
-        drawn = rule.outline(label) or {}
-        assert len(drawn["coordinates"]) == len(others) + 1
+        assert len((rule.outline(label) or {})["coordinates"]) == len(others) + 1
 
 
 @given(HOMES, st.lists(st.integers(1, 4), min_size=2, max_size=3, unique=True))
 def test_levels_nest_and_each_region_has_enough_people(homes, least):
     least = tuple(sorted(least))
     rule = Quadtree(1, addresses(*(np.array(homes) * 1000)), least)
-    labels = rule.locate(points(*(np.array(homes) * 1000)))
+    at = points(*(np.array(homes) * 1000))
+    labels = rule.locate(at)
     levels = rule.build(labels.unique(), column="home").levels  # raises unless it is a tree
 
     for level, enough in enumerate(least):
         path = dict(levels.select("0", pl.col(str(level)).alias("up")).iter_rows())
         for label, many in Counter(path[label] for label in labels).items():
             assert rule.people_of(label) == many >= enough
+            assert drawn(rule, label, at) == many
 
 
 def test_a_lone_home_keeps_no_others_in_a_wide_cell():
@@ -142,6 +153,10 @@ def test_people_of_several_at_one_address_count_each():
 
     assert Quadtree(1, map_, (5,)).locate(points((1, 1), (1001, 1))).n_unique() == 2
     assert Quadtree(1, map_, (6,)).locate(points((1, 1), (1001, 1))).n_unique() == 1
+    nowhere = (math.nan, math.nan)
+    empty = PointMap(points=points((100, 100), (1100, 100), nowhere), people=np.array([7.0, 0, 9]))
+    with pytest.raises(DataError, match="1 points lie in cells"):
+        Quadtree(1, empty, (5,)).locate(points((1, 1), (1001, 1)))
 
 
 @pytest.mark.parametrize("at", [(4.9, 52.37), (179.99, -16.5), (-179.99, -16.5), (0.001, 89.9)])
@@ -162,14 +177,7 @@ def test_cells_of_the_earth_hold_their_people(at):
         assert min(counted.values()) >= (10, 50)[level]
         for label, many in counted.items():
             assert rule.people_of(label) == many
-            drawn = rule.outline(label) or {}
-            rings = [drawn["coordinates"]] if drawn["type"] == "Polygon" else drawn["coordinates"]
-            inside = np.zeros(400, bool)
-            for ((west, south), _, (east, north), *_), *_ in rings:
-                inside |= (
-                    (homes.x >= west) & (homes.x < east) & (homes.y >= south) & (homes.y < north)
-                )
-            assert inside.sum() == many
+            assert drawn(rule, label, homes) == many
 
 
 def test_other_labels_are_counted_and_not_quoted():

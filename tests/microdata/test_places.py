@@ -101,6 +101,12 @@ def forged(folder: Path, change: Callable[[dict[str, Any]], object]) -> str:
         (lambda it: it["features"][-1]["properties"].update(label="x"), "and has 1 others"),
         (lambda it: it["features"][-1]["geometry"].update(coordinates=[]), "isn't GeoJSON"),
         (lambda it: it["features"][-1]["properties"].update(rows=9), "number of rows for 1 areas"),
+        (
+            lambda it: it["features"].append(
+                {**it["features"][-1], "properties": {"label": "elsewhere", "rows": 3}}
+            ),
+            "lacks 0 areas that the data has and has 1 others",
+        ),
         (lambda it: it.pop("features"), "isn't GeoJSON"),
     ],
 )
@@ -128,6 +134,9 @@ ERRORS: list[tuple[str, str, str]] = [
     ("hierarchy =", 'normalize = ["trim"]\nhierarchy =', "normalize"),
     ('"quasi_identifier"\nkind = "geo"', '"insensitive"\nkind = "geo"', "hierarchy"),
     ('kind = "categorical"', 'kind = "categorical"\nunit = "metres"', "goes with 'points'"),
+    ("[[gua", '[maps.m]\nfile = "/m.csv"\n[[gua', "[maps.m]: has a file that isn't given relative"),
+    ("[[gua", '[maps.m]\nfile = "m.csv"\nparents = ["s"]\n[[gua', "needs the name of its areas"),
+    ("[[gua", '[maps.m]\nfile = "m.csv"\nreach = -1\n[[gua', "[maps.m] reach must be at least 0"),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -64,7 +64,9 @@ def find_pairs(
             pair = _judge_pair(columns, system, stem, numbers, _free_name(stem, taken))
             if pair is not None:
                 taken.add(pair.place)
-                yield pair
+                forms = ((name, profiles[name].form) for name in columns)
+                unread = [f"{name!r}: {it.counted()}" for name, it in forms if it and it.unread]
+                yield replace(pair, notes=(*pair.notes, *unread))
 
 
 def _axis_of(words: tuple[str, ...]) -> tuple[str, int, tuple[str, ...]] | None:
@@ -129,9 +131,9 @@ def _judge_pair(
     notes = {
         "Their names are swapped: the policy names the column with longitudes first.": swapped,
         f"Their names don't say that they are in {unit}; their numbers do.": not as_named,
-        f"{half:,} rows have one coordinate of two.": half,
+        f"{half:,} rows have one coordinate of two, which protect refuses.": half,
         f"{int(unknown.sum()):,} rows have 0 and 0, which stand for unknown.": unknown.any(),
-        f"{beyond:,} rows have coordinates beyond the earth.": beyond,
+        f"{beyond:,} rows lie beyond the earth, which protect refuses.": beyond,
     }
     return CoordinatePair(
         place=place,

@@ -192,7 +192,6 @@ def _place_of(proposal: Proposal, pair: CoordinatePair) -> Proposal:
             *(() if proposal.certain else ("This is uncertain: look at it.",)),
         ),
         evidence=MappingProxyType({**proposal.evidence, **counted}),
-        form=None,
     )
 
 

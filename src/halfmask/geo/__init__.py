@@ -8,11 +8,11 @@ from __future__ import annotations
 from halfmask.geo._areas import Areas
 from halfmask.geo._cells import Cells
 from halfmask.geo._hexagons import Hexagons
+from halfmask.geo._maps import AreaMap, MapFile, PointMap
+from halfmask.geo._maps import Maps as Maps
+from halfmask.geo._place_rule import PlaceRule
 from halfmask.geo._quadtree import Quadtree
 from halfmask.geo._zip3 import Zip3
-from halfmask.geo.maps import AreaMap, MapFile, PointMap
-from halfmask.geo.maps import Maps as Maps
-from halfmask.geo.place_rule import PlaceRule
 from halfmask.geo.points import PlaceColumns, Points
 from halfmask.geo.points import Unit as Unit
 

@@ -13,9 +13,9 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._labels import check_enough, check_known, check_people, rising, rooted
+from halfmask.geo._maps import AreaMap, PointMap
 from halfmask.geo._merging import Merging
-from halfmask.geo.maps import AreaMap, PointMap
-from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo._place_rule import PlaceRule
 from halfmask.geo.points import Points
 
 if TYPE_CHECKING:

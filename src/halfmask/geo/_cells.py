@@ -6,17 +6,16 @@ import itertools
 import math
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._validation import list_of, number_between, one_of
+from halfmask._validation import decimal, list_of, number_between, one_of
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._labels import check_known, each_label, rooted
-from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo._place_rule import PlaceRule
 from halfmask.geo.points import Points, Unit
 
 if TYPE_CHECKING:
@@ -78,11 +77,11 @@ class Cells(PlaceRule):
             raise ParameterError("The 'widths' parameter of Cells must be a list, not empty.")
         for width in self.widths:
             number_between(1e-3, WIDEST, owner="Cells", widths=width)
-        for narrow, wide in itertools.pairwise(map(_exact, self.widths)):
+        for narrow, wide in itertools.pairwise(map(decimal, self.widths)):
             if wide <= narrow or wide % narrow:
                 raise ParameterError(
                     "Each of the 'widths' of Cells must be a whole multiple of the one before. "
-                    f"Got {wide} after {narrow} instead."
+                    f"Got {float(wide):g} after {float(narrow):g} instead."
                 )
 
     def locate(self, points: Points) -> pl.Series:
@@ -213,7 +212,7 @@ class Cells(PlaceRule):
     @cached_property
     def _steps(self) -> tuple[int, ...]:
         """How many of the narrowest cells are as wide as one of each level."""
-        return tuple(int(_exact(width) / _exact(self.widths[0])) for width in self.widths)
+        return tuple(int(decimal(width) / decimal(self.widths[0])) for width in self.widths)
 
 
 def _metres_of(unit: Unit) -> float:
@@ -230,10 +229,6 @@ def _floored(numbers: Floats) -> Ints:
 def _short(number: float, digits: int) -> str:
     text = f"{number:.{digits}f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
-
-
-def _exact(number: float) -> Decimal:
-    return Decimal(str(number))
 
 
 def _is_number(value: object) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -14,8 +15,8 @@ from halfmask._foreign import need
 from halfmask._validation import list_of
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._labels import check_known, each_label, rooted
-from halfmask.geo.maps import AreaMap
-from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo._maps import AreaMap
+from halfmask.geo._place_rule import PlaceRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from halfmask.geo.points import Points
 
 _RESOLUTIONS: Final = set(range(16))
+_CELL: Final = re.compile(r"0?[0-9a-fA-F]{15}")
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Hexagons(PlaceRule):
     def of_codes(self, codes: pl.Series, *, column: str) -> pl.Series:
         """Return the hexagon of the finest resolution that each cell of H3 lies in."""
         texts = leaf_text(codes)
+        if codes.dtype.is_integer():  # as databases store them
+            texts = codes.map_elements("{:x}".format, return_dtype=pl.String)
         parents = {text: _parent(text, self.resolutions[0]) for text in texts.unique().drop_nulls()}
         strange = int(texts.is_in([it for it, up in parents.items() if up is None]).sum())
         if strange:
@@ -106,7 +110,11 @@ class Hexagons(PlaceRule):
 def _parent(text: str, resolution: int) -> str | None:
     """Return the hexagon of a resolution that a cell lies in, if it is one as fine."""
     h3 = _h3()
-    if not h3.is_valid_cell(text) or h3.get_resolution(text) < resolution:
+    if (
+        not _CELL.fullmatch(text)
+        or not h3.is_valid_cell(text)
+        or h3.get_resolution(text) < resolution
+    ):
         return None
     return str(h3.cell_to_parent(text, resolution))
 

@@ -10,7 +10,7 @@ import polars as pl
 from halfmask._errors import DataError, HierarchyError, ParameterError
 from halfmask._validation import integer_at_least, list_of
 from halfmask.data import Hierarchy
-from halfmask.geo.maps import PointMap
+from halfmask.geo._maps import PointMap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

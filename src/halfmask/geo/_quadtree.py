@@ -14,8 +14,8 @@ from halfmask._validation import number_between
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._cells import WIDEST, Cells
 from halfmask.geo._labels import check_enough, check_known, check_people, each_label, rising, rooted
-from halfmask.geo.maps import PointMap
-from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo._maps import PointMap
+from halfmask.geo._place_rule import PlaceRule
 from halfmask.geo.points import Points
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Quadtree(PlaceRule):
 
     @property
     def _homes(self) -> tuple[Points, Floats]:
-        somebody = self.people.people > 0
+        somebody = (self.people.people > 0) & self.people.points.present
         return self.people.points.take(somebody), self.people.people[somebody]
 
     @cached_property
@@ -164,11 +164,12 @@ class Quadtree(PlaceRule):
         homes, people = self._homes
         row, column = self._cells.numbers(homes)
         squares, _ = _joined(row, column, np.zeros_like(row), people)
-        undivided, of, levels = squares, np.arange(len(row)), []
+        undivided, of = squares, np.arange(len(row))
+        levels: list[_Grown] = []
         for least in self.least:
             doubled = _divided(squares, least, len(self._cells.widths))
-            corners = (it >> doubled << doubled for it in squares[:2])
-            cells, cell = _joined(*corners, doubled, squares.people)
+            row, column = (it >> doubled << doubled for it in (squares.row, squares.column))
+            cells, cell = _joined(row, column, doubled, squares.people)
             found, region = np.unique(self._nearest(cells, least), return_inverse=True)
             undivided, of = (undivided, region[cell[of]]) if levels else (cells, region)
             # Those of the next level are made of these, each where its own cell is.
@@ -245,7 +246,9 @@ def _by_width(cells: _Squares) -> Iterator[tuple[Ints, Ints, Ints, int]]:
 
 def _within(cells: _Squares, wider: _Squares) -> NDArray[np.bool_]:
     up = wider.doubled
-    return (cells.row >> up << up == wider.row) & (cells.column >> up << up == wider.column)
+    apart = (cells.row ^ wider.row) | (cells.column ^ wider.column)
+    inside: NDArray[np.bool_] = apart >> up == 0
+    return inside
 
 
 def _take(cells: _Squares, which: NDArray[np.generic]) -> _Squares:

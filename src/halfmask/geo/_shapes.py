@@ -152,7 +152,13 @@ class AreaIndex:
     def __init__(self, shapes: Any, unit: Unit, reach: float) -> None:  # noqa: ANN401 # of shapely
         self._shapes, self._unit, self._reach = shapes, unit, reach
         shapely.prepare(shapes)
+        # The first question builds what GEOS prepares, which several threads may not do at once.
+        west, south, east, north = shapely.bounds(shapes).T
+        shapely.intersects_xy(shapes, (west + east) / 2, (south + north) / 2)
         self._tree = shapely.STRtree(shapes)
+
+    def __reduce__(self) -> tuple[type[AreaIndex], tuple[Any, Unit, float]]:
+        return AreaIndex, (self._shapes, self._unit, self._reach)  # prepared shapes aren't pickled
 
     def locate(self, points: Points) -> NDArray[np.int64]:
         """Return the area that has each point, or the nearest one in reach; -1 where none is."""

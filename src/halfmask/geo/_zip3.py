@@ -11,8 +11,8 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._labels import check_known, check_people, rising, rooted
-from halfmask.geo.maps import AreaMap
-from halfmask.geo.place_rule import PlaceRule
+from halfmask.geo._maps import AreaMap
+from halfmask.geo._place_rule import PlaceRule
 
 #: Those under 20,000 people in the census of 2000: guidance on 45 CFR 164.514(b)(2)(i)(B).
 CENSUS_2000: Final = frozenset(
@@ -27,7 +27,7 @@ _CODE: Final = r"^\d{5}(-?\d{4})?$"
 
 @dataclass(frozen=True)
 class Zip3(PlaceRule):
-    """ZIP codes, their first three digits, and the root ``"*"`` above.
+    """The first three digits of ZIP codes, and the root ``"*"`` above.
 
     Parameters
     ----------
@@ -40,9 +40,8 @@ class Zip3(PlaceRule):
 
     Examples
     --------
-    >>> tree = Zip3(None).build(pl.Series(["10013", "03601", "10001"]), column="zip")
-    >>> tree.labels(0), tree.labels(1)
-    (('03601', '10001', '10013'), ('000', '100', '100'))
+    >>> Zip3(None).of_codes(pl.Series(["10013", "03601", "10001"]), column="zip").to_list()
+    ['100', '000', '100']
     """
 
     people: AreaMap | None
@@ -59,7 +58,7 @@ class Zip3(PlaceRule):
             check_people(self.people, AreaMap, owner="Zip3")
 
     def of_codes(self, codes: pl.Series, *, column: str) -> pl.Series:
-        """Return ZIP codes of five digits; numbers get their zeros again."""
+        """Return the first three digits of ZIP codes; numbers get their zeros again."""
         texts = _digits(codes)
         strange = int((~texts.str.contains(_CODE)).sum())
         if strange:

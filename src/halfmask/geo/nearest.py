@@ -15,7 +15,7 @@ from halfmask.geo.points import arc_of, straight_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from halfmask.geo.maps import AreaMap, PointMap
+    from halfmask.geo._maps import AreaMap, PointMap
     from halfmask.geo.points import Points
 
 _LEAF: Final = 8  # addresses, about

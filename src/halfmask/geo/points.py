@@ -98,7 +98,7 @@ class PlaceColumns:
         if absent:
             raise ColumnNotFoundError.of(absent, frame.columns, where=called)
         for name in self.columns:
-            _check_numbers(frame[name])
+            _check_numbers(frame[name], declared=called == "the table")
         x, y = (frame[name].cast(float).to_numpy().copy() for name in self.columns)
         n_half = int((np.isnan(x) != np.isnan(y)).sum())
         if n_half:
@@ -262,7 +262,8 @@ class Points:
         own, other = _system(self.unit, self.crs), _system(unit, crs)
         if own and other and own.upper() != other.upper():
             change, (into, out) = _change((own, self.unit), (other, unit))
-            x, y = change.transform(self.x * into, self.y * into)
+            more = (np.append(it * into, (0.0, 0.0)) for it in (self.x, self.y))
+            x, y = (it[:-2] for it in change.transform(*more))  # an array of one is no array to it
             lost = ~np.isfinite(x) & self.present
             if lost.any():
                 raise DataError(
@@ -300,8 +301,7 @@ class Points:
         )
         found = self.in_space()
         found += eastwards * (east * stretch)[:, None] + northwards * (north * stretch)[:, None]
-        x, y = _on_ground(found)
-        return replace(self, x=x, y=y)
+        return self.below(found)
 
     def metres_to(self, others: Points) -> NDArray[np.float64]:
         """Return how far each is from another point, over the ground.
@@ -320,14 +320,16 @@ def _words(name: str) -> set[str]:
     return set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()))
 
 
-def _check_numbers(column: pl.Series) -> None:
-    """Refuse a column that isn't of numbers, with what makes numbers of its texts."""
+def _check_numbers(column: pl.Series, *, declared: bool) -> None:
+    """Refuse a column that isn't of numbers, with what makes numbers of its texts if one may."""
     if column.dtype.is_numeric() or column.null_count() == len(column):
         return
     name, hint = column.name, "Coordinates are decimal numbers, such as 4.895 and 52.37."
     if column.dtype == pl.String:
         texts = column.drop_nulls()
-        if texts.str.contains(r"^\s*[-+]?\d+,\d+\s*$").any():
+        if not declared:
+            hint += " Write such into the file of the map."
+        elif texts.str.contains(r"^\s*[-+]?\d+,\d+\s*$").any():
             hint = f'Declare number_formats = {{ {name} = "1234,5" }} under [input].'
         elif texts.str.contains(_MINUTES).any():
             hint += " Turn degrees and minutes into such; those of the south and west are below 0."

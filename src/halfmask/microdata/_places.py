@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import polars as pl
-from pydantic import Field, StrictStr, field_validator
+from pydantic import Field, StrictStr, model_validator
 
 from halfmask import geo
 from halfmask._errors import PolicyError
-from halfmask._sections import Names, Section
+from halfmask._sections import Names, Number, Section
 from halfmask.microdata._hierarchy_section import CENSUS_2000, CODE_RULES, check_relative
 
 if TYPE_CHECKING:
@@ -46,15 +46,15 @@ class MapSection(Section):
     people: StrictStr | None = Field(
         default=None, description="The number of people or households; by default one a point."
     )
-    reach: float = Field(
-        default=0.0, ge=0, description="Metres beyond polygons that still belong to the nearest."
+    reach: Annotated[Number, Field(ge=0)] = Field(
+        default=0.0, description="Metres beyond polygons that still belong to the nearest."
     )
 
-    @field_validator("file")
-    @classmethod
-    def _is_relative(cls, file: str) -> str:
-        check_relative(file)
-        return file
+    @model_validator(mode="after")
+    def _is_a_map(self) -> Self:
+        check_relative(self.file)
+        self.map_file  # noqa: B018 # raises where it can't be
+        return self
 
     @property
     def map_file(self) -> MapFile:

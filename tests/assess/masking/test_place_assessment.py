@@ -46,17 +46,17 @@ def test_moved_points_are_measured_and_attacked():
     assert (found.warning or "").startswith("Places can be found: places/")
     said = json.dumps(found.to_dict(), allow_nan=False)
     assert json.loads(said)["columns"] == ["lon", "lat"]
-    tables = [it for it in found.blocks() if isinstance(it, TableBlock)]
+    *tables, drawn = found.blocks()
     titles = [it.title.split(" in ")[0] for it in tables]
     assert titles == ["Places", "People near masked places", "Attacks on places"]
     for block in tables:
+        assert isinstance(block, TableBlock)
         assert all(len(row) == len(block.columns) for row in block.rows)
 
     # The page has masked points alone; the owner's picture has both.
-    (drawn,) = (it for it in found.blocks() if isinstance(it, PicturesBlock))
-    ((_, released, _),) = drawn.pictures
+    assert isinstance(drawn, PicturesBlock)
+    (_, released, _), = drawn.pictures  # fmt: skip
     assert isinstance(released, GeoMap)
-    assert released.after is not None
     assert released.before is None
     assert np.array_equal(released.after, np.column_stack((near.x, near.y)))
     assert 'class="before"' not in released.svg()

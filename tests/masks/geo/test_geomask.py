@@ -10,10 +10,10 @@ import pytest
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError, SchemaError
 from halfmask.data import open_table
-from halfmask.masks import mask_table, traits_of
-from halfmask.masks.geo._donut import Donut
+from halfmask.masks import Donut, GaussianPoints, PlanarLaplace, mask_table, traits_of
 
 KEY = bytes(range(32))
+HOME: dict[str, Any] = {"columns": ("lon", "lat"), "domain": "home"}
 HOMES = {"x": [10.0, 10.0, -3.5, None], "y": [5.0, 5.0, 5.0, None], "id": ["a", "b", "a", "a"]}
 
 
@@ -63,6 +63,20 @@ def test_scopes(scope):
 
     assert found[0].equals(found[1])
     assert found[0].equals(found[2]) == (scope == "vault")
+
+
+@pytest.mark.parametrize(
+    ("mask", "found"),
+    [
+        (Donut(**HOME, radius=(100, 500), person="id"), (4.9018223, 52.4033704)),
+        (GaussianPoints(**HOME, sigma=300), (4.9054869, 52.3984987)),
+        (PlanarLaplace(**HOME, epsilon=0.007), (4.90024, 52.40012)),
+    ],
+    ids=lambda it: getattr(it, "name", ""),
+)
+def test_what_earlier_versions_wrote(mask, found):
+    """Users keep a key so that homes stay where they were; a home that moves again is averaged."""
+    assert masked(mask, {"lon": [4.9], "lat": [52.4], "id": ["a"]}).row(0) == found
 
 
 def test_a_domain_joins_columns_of_other_names():

@@ -66,16 +66,16 @@ class PlaceAssessment(Facts):
 
         It shows original places: keep it private.
         """
-        return self._map("Places before and after", _drawn(self.before)).drawing()
+        return self._map("Places before and after", before=_drawn(self.before)).drawing()
 
     def _map(self, title: str, before: Floats | None = None) -> GeoMap:
         return GeoMap(
             name=f"places-{'-'.join(self.columns)}",
             title=title,
             description=self.utility.sentence,
+            before=before,
             after=_drawn(self.after),
             metres=None if self.after.on_earth else 1.0,
-            before=before,
         )
 
     def blocks(self) -> tuple[TableBlock | PicturesBlock, ...]:

@@ -94,7 +94,6 @@ class Donut(Geomask):
             pair = getattr(self, name)
             if pair is not None:
                 check_rising(whole=name == "k", owner="Donut", **{name: pair})
-                object.__setattr__(self, name, tuple(pair))
         for name, named in (("k", "addresses"), ("people", "density")):
             if (getattr(self, name) is None) != (getattr(self, named) is None):
                 raise ParameterError(

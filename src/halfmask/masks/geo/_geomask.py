@@ -70,7 +70,9 @@ class DrawnPlaces:
             salt=attempt.to_bytes(16, "little"),
             person=b"halfmask/place",
         )
-        digests = [made(raw[i * width :][:width] + it).digest() for i, it in enumerate(persons)]
+        digests = [
+            made(raw[i * width : (i + 1) * width] + it).digest() for i, it in enumerate(persons)
+        ]
         drawn = np.frombuffer(b"".join(digests), dtype="<u8").reshape(len(chosen), 8)
         return fractions(drawn[:, :n].T.astype(np.uint64))
 
@@ -128,6 +130,12 @@ class Geomask(Pseudonym):
                 hint="Leave it out, or take the mask 'donut'.",
             )
         self._check_own()
+        for it in fields(self):  # draws depend on how numbers are written: 1 and 1.0 are the same
+            kind = next((kind for kind in (float, int) if kind.__name__ in str(it.type)), None)
+            value = getattr(self, it.name)
+            if kind is not None and value is not None:
+                same = kind(value) if is_number(value) else tuple(map(kind, value))
+                object.__setattr__(self, it.name, same)
 
     def _check_own(self) -> None:
         """Raise unless the parameters of the technique go together."""

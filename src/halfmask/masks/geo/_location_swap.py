@@ -63,7 +63,6 @@ class LocationSwap(Geomask):
 
     def _check_own(self) -> None:
         check_rising(owner="LocationSwap", radius=self.radius)
-        object.__setattr__(self, "radius", tuple(self.radius))
 
     def _masked(self, places: DrawnPlaces) -> Points:
         persons: list[str] | None = None

@@ -1,4 +1,4 @@
-"""Planar Laplace: noise by which places near each other can't be told apart, up to epsilon."""
+"""Planar Laplace: noise that makes places near each other about as likely, up to epsilon."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ class VoronoiEdges(Geomask):
     **Guarantees.** A masked point is as far from two different places: the one whose cell has the
     point, and another one. Nothing is drawn.
 
-    **Edge cases.** A table or a map with one place is an error. Who has all places finds the two,
-    so at most two people are hidden among each other. Where homes stand close, points hardly move.
+    **Edge cases.** A table or a map with one place is an error. An attacker with all places finds
+    the two, so two people at most may be meant. Where homes stand close, points hardly move.
 
     Examples
     --------

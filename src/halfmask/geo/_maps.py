@@ -16,6 +16,8 @@ from halfmask.data import ReadOptions, open_table
 from halfmask.geo.points import PlaceColumns, Points, Unit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from halfmask.geo._centres import CentreIndex
@@ -63,6 +65,8 @@ class MapFile:
         PlaceColumns(self.points or ("x", "y"), self.unit)
         if self.parents and self.name is None:
             raise ParameterError("A map with parents needs the name of its areas.")
+        for name, given in (("points", self.points), ("parents", self.parents)):
+            object.__setattr__(self, name, None if given is None else tuple(given))
 
     def opened(self, folder: Path | None) -> PointMap | AreaMap:
         """Return what the file has.
@@ -82,19 +86,27 @@ class MapFile:
         path = Path(folder or "", self.file)
         if path.name.lower().removesuffix(".gz").endswith(_OF_SHAPES):
             return self._of_shapes(path)
+        if self.points is None and self.name is None:
+            raise SchemaError(
+                "A map in a table needs points, or the name of its areas.",
+                hint='Write points = ["longitude", "latitude"].',
+            )
         texts = dict.fromkeys(filter(None, (self.name, *self.parents)), "string")
         source = open_table(path, options=ReadOptions(dtypes=texts), called="The map")
+        table = source.read(columns=self._columns(source.columns, self.points or ()))
         if self.points is None:
-            if self.name is None:
-                raise SchemaError(
-                    "A map in a table needs points, or the name of its areas.",
-                    hint='Write points = ["longitude", "latitude"].',
-                )
-            return self._areas(source.read())
-        points = PlaceColumns(self.points, self.unit, self.crs).read(
-            source.read(), called="the map"
-        )
-        return self._with_points(source.read(), points)
+            return self._areas(table)
+        where = PlaceColumns(self.points, self.unit, self.crs)
+        return self._with_points(table, where.read(table, called="the map"))
+
+    def _columns(self, available: Sequence[str], points: Sequence[str] = ()) -> list[str]:
+        """Return the columns that are asked for; raise if one isn't there."""
+        named = filter(None, (*points, self.name, *self.parents, self.people))
+        wanted = list(dict.fromkeys(named))
+        absent = [name for name in wanted if name not in available]
+        if absent:
+            raise ColumnNotFoundError.of(absent, available, where="the map")
+        return wanted
 
     def _with_points(self, table: pl.DataFrame, points: Points) -> PointMap | AreaMap:
         lost = int((~points.present).sum())
@@ -110,6 +122,7 @@ class MapFile:
         from halfmask.geo import _shapes  # noqa: PLC0415 - an extra
 
         table, shapes, crs = _shapes.read_shapes(path)
+        self._columns(table.columns)
         where: dict[str, Any] = {"unit": self.unit, "crs": self.crs or crs}
         at = _shapes.points_of(shapes, named=bool(self.name or self.people))
         if at is not None:
@@ -120,7 +133,7 @@ class MapFile:
 
     def _areas(self, table: pl.DataFrame, **where: Any) -> AreaMap:  # noqa: ANN401 # of AreaMap
         numbers = pl.Series([str(number) for number in range(1, table.height + 1)])
-        names = numbers if self.name is None else _names(table, self.name)
+        names = numbers if self.name is None else _names(table[self.name])
         twice = len(names) - names.n_unique()
         if twice:
             raise DataError(
@@ -129,14 +142,14 @@ class MapFile:
             )
         return AreaMap(
             names=names,
-            parents=tuple(_names(table, name) for name in self.parents),
+            parents=tuple(_names(table[name]) for name in self.parents),
             people=None if self.people is None else self._people(table),
             **where,
         )
 
     def _people(self, table: pl.DataFrame) -> NDArray[np.float64]:
         name = self.people or ""
-        column = _column(table, name)
+        column = table[name]
         if not column.dtype.is_numeric():
             raise SchemaError(
                 f"Column {name!r} of the map holds numbers of people. Got the type "
@@ -152,15 +165,9 @@ class MapFile:
         return people
 
 
-def _column(table: pl.DataFrame, name: str) -> pl.Series:
-    if name not in table.columns:
-        raise ColumnNotFoundError.of([name], table.columns, where="the map")
-    return table[name]
-
-
-def _names(table: pl.DataFrame, name: str) -> pl.Series:
+def _names(column: pl.Series) -> pl.Series:
     """Return names as texts; whole numbers are names, too."""
-    column = _column(table, name)
+    name = column.name
     if not (column.dtype == pl.String or column.dtype.is_integer()):
         raise SchemaError(
             f"Column {name!r} of the map holds names. Got the type {column.dtype.base_type()}."

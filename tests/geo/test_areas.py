@@ -182,6 +182,8 @@ def test_names_find_their_region_and_others_are_counted():
     with pytest.raises(DataError, match="1 values of column 'county' lie in no area") as refused:
         rule.of_codes(pl.Series(["CANARY", "a00", None]), column="county")
     assert "CANARY" not in str(refused.value)
+    with pytest.raises(DataError, match="have lost zeros"):
+        rule.of_codes(pl.Series([1001]), column="county")
     with pytest.raises(HierarchyError, match="has 2 values that are no areas") as strange:
         rule.build(pl.Series(["CANARY", "a00 + 1 more", "a02"]), column="county")
     assert "CANARY" not in str(strange.value)

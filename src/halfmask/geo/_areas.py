@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
+
+
+_COVER: Final = "Give a map that covers all places, or declare its reach in metres."
+_LOST: Final = "Codes that were stored as numbers have lost zeros: read them as texts."
 
 
 class _Level(NamedTuple):
@@ -87,7 +91,8 @@ class Areas(PlaceRule):
         texts = leaf_text(codes)
         numbers = texts.replace_strict(self._numbers, default=-1, return_dtype=pl.Int64)
         there = texts.is_not_null().to_numpy()
-        return self._labels(numbers.to_numpy(), there, f"values of column {column!r} lie")
+        hint = _LOST if codes.dtype.is_numeric() else _COVER
+        return self._labels(numbers.to_numpy(), there, f"values of column {column!r} lie", hint)
 
     def build(self, values: pl.Series, *, column: str) -> Hierarchy:
         """Build the hierarchy of regions, or of names of areas; see `PlaceRule`."""
@@ -130,7 +135,9 @@ class Areas(PlaceRule):
         people = float(self._people[self._members[label]].sum())
         return None if np.isnan(people) else people
 
-    def _labels(self, numbers: Ints, there: NDArray[np.bool_], what: str) -> pl.Series:
+    def _labels(
+        self, numbers: Ints, there: NDArray[np.bool_], what: str, hint: str = _COVER
+    ) -> pl.Series:
         """Return the label of the region of each area."""
         finest = self._levels[0]
         region = np.where(numbers >= 0, finest.of[numbers], -1)
@@ -139,7 +146,7 @@ class Areas(PlaceRule):
             raise DataError(
                 f"{outside} {what} in no area of the map"
                 f"{' for which people are known' if self.least else ''}.",
-                hint="Give a map that covers all places, or declare its reach in metres.",
+                hint=hint,
             )
         return pl.Series(finest.labels, dtype=pl.String).gather(pl.Series(region).replace(-1, None))
 

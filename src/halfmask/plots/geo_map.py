@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -38,7 +38,8 @@ _STEPS: Final = 5
 _NEAR: Final = 0.6
 
 
-class MapArea(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MapArea:
     """An area: its geometry as GeoJSON has it, what it is called, and what is counted in it."""
 
     geometry: Mapping[str, Any]

@@ -58,6 +58,7 @@ def test_moved_points_are_measured_and_attacked():
     (_, released, _), = drawn.pictures  # fmt: skip
     assert isinstance(released, GeoMap)
     assert released.before is None
+    assert released.after is not None
     assert np.array_equal(released.after, np.column_stack((near.x, near.y)))
     assert 'class="before"' not in released.svg()
     assert found.to_svg().count('class="before"') == found.to_svg().count('class="after"') == N + 1

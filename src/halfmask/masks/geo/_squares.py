@@ -15,20 +15,10 @@ POLE_TO_POLE: Final = 20_003_931.0
 
 
 def middles(points: Points, width: float) -> Points:
-    """Return the middle of the square of each point.
+    """Return the middle of the square of each point; `width` is in metres.
 
-    Parameters
-    ----------
-    points
-        In any unit.
-    width
-        Of the squares, in metres.
-
-    Notes
-    -----
     In a plane, sides are multiples of the width. On the earth, squares lie in rows between
-    parallels. Each row has as many as are about as wide as high, so that none is smaller than
-    0.99 times the width.
+    parallels. Each row has as many as are about as wide as high, and none is much smaller.
     """
     if not points.on_earth:
         x, y = (np.floor(points.in_space() / width) + 0.5).T * width

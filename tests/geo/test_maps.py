@@ -213,6 +213,13 @@ def test_shapes_that_are_no_map_are_refused(write, geometry, options, message):
         write(feature(geometry, name="a"), **options)
 
 
+@pytest.mark.parametrize("key", ["name", "people"])
+def test_an_absent_property_is_named_with_the_nearest(write, key):
+    with pytest.raises(ColumnNotFoundError, match="not in the map: 'nmae'") as caught:
+        write(*QUARTERS, **{key: "nmae"})
+    assert "'name' for 'nmae'" in str(caught.value)
+
+
 @pytest.mark.parametrize("options", [{}, {"people": "people"}, {"name": "name"}])
 @pytest.mark.parametrize(
     "geometry",
@@ -335,7 +342,7 @@ def test_locating_is_what_each_area_says_of_each_point(seed):
 
 
 def test_workers_and_threads_find_the_same(write):
-    found = write(*QUARTERS, name="name", reach=1)
+    found = write(*QUARTERS, name="name", reach=30_000)
     points = at(*np.random.default_rng(1).uniform(-0.5, 2.5, (500, 2)))
     copy = pickle.loads(pickle.dumps(found))  # noqa: S301 # our own
     with ThreadPoolExecutor(4) as threads:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _COVER: Final = "Give a map that covers all places, or declare its reach in metres."
 _LOST: Final = "Codes that were stored as numbers have lost zeros: read them as texts."
+#: What releases write for everywhere, and at the end for classes that lack some places.
+_RESERVED: Final = r"^\*$| or missing$"
 
 
 class _Level(NamedTuple):
@@ -73,6 +75,13 @@ class Areas(PlaceRule):
         object.__setattr__(self, "least", rising(self.least, owner="Areas"))
         if not isinstance(self.areas, AreaMap):
             raise ParameterError("The 'areas' parameter of Areas must be a map of named areas.")
+        named = pl.concat([self.areas.names, *self.areas.parents])
+        if reserved := int(named.str.contains(_RESERVED).sum()):
+            raise DataError(
+                f"{reserved} names of areas are '*' or end in ' or missing', as the labels of "
+                "everywhere and of missing places do.",
+                hint="Choose other names in the file of the map.",
+            )
         if self.least or self.people is not None:
             people = self.areas if self.people is None else self.people
             check_people(people, AreaMap, PointMap, owner="Areas")

@@ -132,9 +132,11 @@ class Cells(PlaceRule):
         row = _floored(y / high)
         if points.on_earth:
             row = np.minimum(row, self._rows * self._steps[-1] - 1)
-        column = _floored(x / self._sides(row, 0)[0])
+        wide = self._sides(row, 0)[0]
+        column = _floored(x / wide)
         if points.on_earth:  # longitudes end where they begin, and all of them meet at a pole
-            column[(points.x == 180) | (np.abs(points.y) == 90)] = 0
+            column %= np.rint(360 / wide).astype(np.int64)
+            column[np.abs(points.y) == 90] = 0
         return row, column
 
     def labels(self, row: Ints, column: Ints, level: int) -> list[str]:

@@ -21,6 +21,7 @@ CENSUS_2000: Final = frozenset(
 _REST: Final = "000"
 _DIGITS: Final = 5
 _PREFIX: Final = 3
+_LOWEST: Final = 501
 _LOST: Final = "Codes that were stored as numbers have lost zeros: write them in front again."
 _CODE: Final = r"^\d{5}(-?\d{4})?$"
 
@@ -117,5 +118,10 @@ class Zip3(PlaceRule):
 
 
 def _digits(codes: pl.Series) -> pl.Series:
+    """Return codes as texts; numbers get their zeros again, and may not be three digits of all."""
     texts = leaf_text(codes)
-    return texts.str.zfill(_DIGITS) if codes.dtype.is_numeric() else texts
+    if not codes.dtype.is_numeric():
+        return texts
+    # The lowest code is 00501. Three digits of codes are numbers below 1000, all of them.
+    least = _LOWEST if codes.max() is not None and float(codes.max()) >= 1000 else 1000  # type: ignore[arg-type] # a number
+    return texts.str.zfill(_DIGITS).set((codes < least).fill_null(value=False), "")

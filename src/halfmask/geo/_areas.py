@@ -119,18 +119,7 @@ class Areas(PlaceRule):
     def outline(self, label: str) -> dict[str, Any] | None:
         """Return the borders of a region, or the centres of its areas."""
         numbers = self._members.get(label)
-        if numbers is None or (self.areas.shapes is None and self.areas.centres is None):
-            return None
-        if self.areas.shapes is None:
-            points = [self.areas.outline(int(it)) or {} for it in numbers]
-            return {"type": "MultiPoint", "coordinates": [it["coordinates"] for it in points]}
-        import shapely  # noqa: PLC0415 # of an extra
-
-        whole = np.array([shapely.union_all(self.areas.shapes[numbers])])
-        name = pl.Series([label])
-        return AreaMap(names=name, shapes=whole, unit=self.areas.unit, crs=self.areas.crs).outline(
-            0
-        )
+        return None if numbers is None else self.areas.outline(numbers)
 
     @property
     def outline_unit(self) -> Unit:

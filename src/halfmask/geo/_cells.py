@@ -16,7 +16,7 @@ from halfmask._validation import decimal, list_of, number_between, one_of
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._labels import check_known, each_label, rooted
 from halfmask.geo._place_rule import PlaceRule
-from halfmask.geo.points import Points, Unit
+from halfmask.geo.points import METRES, Points, Unit
 
 if TYPE_CHECKING:
     import polars as pl
@@ -167,7 +167,7 @@ class Cells(PlaceRule):
 
     def _read(self, labels: list[str], level: int) -> tuple[Ints, Ints, list[bool]]:
         """Return one of the narrowest cells of each label, and whether it is one of the level."""
-        half = 500 * self.widths[level] / _metres_of(self.unit)
+        half = 500 * self.widths[level] / METRES.get(self.unit, 1.0)
         at = np.zeros((2, len(labels)))
         for number, label in enumerate(labels):
             if self.unit != "degrees" and (found := _IN_PLANE.fullmatch(label)):
@@ -195,7 +195,7 @@ class Cells(PlaceRule):
     def _sides(self, row: Ints, level: int) -> tuple[Floats, float]:
         """Return how wide and high cells of a level are in the unit, in rows of the narrowest."""
         if self.unit != "degrees":
-            side = 1000 * self.widths[level] / _metres_of(self.unit)
+            side = 1000 * self.widths[level] / METRES[self.unit]
             return np.full(len(row), side), side
         fine, each = self._steps[-1], self._steps[-1] // self._steps[level]
         middle = np.radians((row // fine + 0.5) * 180 / self._rows - 90)
@@ -217,10 +217,6 @@ class Cells(PlaceRule):
         return tuple(int(decimal(width) / decimal(self.widths[0])) for width in self.widths)
 
 
-def _metres_of(unit: Unit) -> float:
-    return float(Points(x=np.ones(1), y=np.zeros(1), unit=unit).in_space()[0, 0])
-
-
 def _floored(numbers: Floats) -> Ints:
     """Return the whole numbers below; division can land a hair below one (0.3 / 0.1)."""
     near = np.rint(numbers)
@@ -231,7 +227,3 @@ def _floored(numbers: Floats) -> Ints:
 def _short(number: float, digits: int) -> str:
     text = f"{number:.{digits}f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)

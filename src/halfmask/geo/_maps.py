@@ -267,23 +267,29 @@ class AreaMap:
         """Return how large each polygon is."""
         return self._polygons.square_kilometres()
 
-    def outline(self, number: int) -> dict[str, Any] | None:
-        """Return an area or its centre as GeoJSON; ``None`` without both.
+    def outline(self, numbers: int | NDArray[np.int64]) -> dict[str, Any] | None:
+        """Return areas as one, or their centres, as GeoJSON; ``None`` without both.
 
         It is in longitude and latitude where a reference system is known, else in x and y.
 
         Parameters
         ----------
-        number
-            Of the area.
+        numbers
+            Of the areas.
         """
-        if self._areas is not None:
-            return self._areas.outline(number, self.crs)
+        which = np.atleast_1d(numbers)
+        if self.shapes is not None:
+            from halfmask.geo._shapes import outline_of  # noqa: PLC0415 - an extra
+
+            return outline_of(self.shapes[which], self.unit, self.crs)
         if self.centres is None:
             return None
-        centre = self.centres.take(np.array([number]))
-        centre = centre if centre.crs is None else centre.in_system("degrees", None)
-        return {"type": "Point", "coordinates": [float(centre.x[0]), float(centre.y[0])]}
+        centres = self.centres.take(which)
+        centres = centres if centres.crs is None else centres.in_system("degrees", None)
+        at = np.column_stack((centres.x, centres.y)).tolist()
+        if len(at) == 1:
+            return {"type": "Point", "coordinates": at[0]}
+        return {"type": "MultiPoint", "coordinates": at}
 
     @property
     def _polygons(self) -> AreaIndex:

@@ -15,7 +15,7 @@ from shapely.geometry import shape
 from halfmask._errors import DataError
 from halfmask._foreign import foreign, need
 from halfmask.geo._centres import each_pair_once
-from halfmask.geo.points import Points, on_flat
+from halfmask.geo.points import METRES, Points, on_flat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,6 +146,19 @@ def _unrolled(ring: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.vstack((ring, [[ring[-1, 0], pole], [ring[0, 0], pole], ring[0]]))
 
 
+def outline_of(shapes: Any, unit: Unit, crs: str | None) -> dict[str, Any]:  # noqa: ANN401 # arrays
+    """Return areas as one in GeoJSON, in longitude and latitude where their system is known."""
+
+    def in_degrees(at: NDArray[np.float64]) -> NDArray[np.float64]:
+        points = Points(x=at[:, 0], y=at[:, 1], unit=unit, crs=crs).in_system("degrees", None)
+        return np.column_stack((points.x, points.y)).round(7)  # a centimetre
+
+    area = shapes[0] if len(shapes) == 1 else shapely.union_all(shapes)
+    area = area if crs is None else shapely.transform(area, in_degrees)
+    found: dict[str, Any] = json.loads(shapely.to_geojson(area))
+    return found
+
+
 class AreaIndex:
     """Finds areas by points that lie in them, or not further than ``reach`` metres off."""
 
@@ -166,7 +179,7 @@ class AreaIndex:
         out = np.flatnonzero((found < 0) & points.present)
         if self._reach and len(out):
             at = shapely.points(points.x[out], points.y[out])
-            metres = on_flat(np.ones((1, 2)), self._unit)[0, 0]  # of one unit of the map
+            metres = METRES.get(self._unit, 111_319.49)  # of a degree, at the equator
             if self._unit == "degrees":
                 metres *= max(0.01, np.cos(np.radians(np.abs(points.y[out]).max())))
             far = 1.1 * self._reach / metres
@@ -214,16 +227,3 @@ class AreaIndex:
         flat = partial(on_flat, unit=self._unit)
         metres: NDArray[np.float64] = shapely.area(shapely.transform(self._shapes, flat))
         return metres / 1e6
-
-    def outline(self, number: int, crs: str | None) -> dict[str, Any]:
-        """Return an area as GeoJSON has it, in longitude and latitude where its system is known."""
-
-        def in_degrees(at: NDArray[np.float64]) -> NDArray[np.float64]:
-            points = Points(x=at[:, 0], y=at[:, 1], unit=self._unit, crs=crs)
-            points = points.in_system("degrees", None)
-            return np.column_stack((points.x, points.y)).round(7)  # a centimetre
-
-        area = self._shapes[number]
-        area = area if crs is None else shapely.transform(area, in_degrees)
-        found: dict[str, Any] = json.loads(shapely.to_geojson(area))
-        return found

@@ -187,14 +187,10 @@ def _seen_from(centres: Points, shapes: Any) -> Any:  # noqa: ANN401 # arrays of
 
     at, which = shapely.get_coordinates(shapes, return_index=True)
     here = centres.take(which)
-    away = replace(here, x=at[:, 0], y=at[:, 1]).in_space() - here.in_space()
+    away = replace(here, x=at[:, 0], y=at[:, 1]).seen_from(here)
     if centres.on_earth:
-        lon, lat = np.radians(here.x), np.radians(here.y)
-        outwards = away[:, 0] * np.cos(lon) + away[:, 1] * np.sin(lon)
-        east = away[:, 1] * np.cos(lon) - away[:, 0] * np.sin(lon)
-        north = away[:, 2] * np.cos(lat) - outwards * np.sin(lat)
-        flat = np.maximum(np.hypot(east, north), 1e-9)
-        away = np.column_stack((east, north)) * (np.linalg.norm(away, axis=1) / flat)[:, None]
+        far = np.hypot(*away.T)
+        away *= (straight_of(far) / np.maximum(far, 1e-9))[:, None]
     seen = shapely.set_coordinates(np.array(shapes), away)
     invalid = ~shapely.is_valid(seen)  # round a pole
     seen[invalid] = shapely.make_valid(seen[invalid])

@@ -116,14 +116,13 @@ class PlacesTarget(TakenInputs):
         return found
 
     @property
-    def middle(self) -> NDArray[np.float64]:
-        """The centre in metres, or a true place in the middle of all."""
+    def middle(self) -> Points:
+        """The centre, or a true place in the middle of all."""
         true = self.places[0]
         if self.centre is None:
-            return middle_of(true.take(true.present).in_space())
+            return middle_of(true.take(true.present))
         x, y = (np.array([float(each)]) for each in self.centre)
-        found: NDArray[np.float64] = replace(true, x=x, y=y).in_space()[0]
-        return found
+        return replace(true, x=x, y=y)
 
     def pairs(self) -> tuple[Points, Points, NDArray[np.int64]]:
         """Return true and released places of rows with both, and the numbers of these."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask._errors import ParameterError
 from halfmask._facts import Facts
-from halfmask.assess._places import middle_of, paired, plane_about
+from halfmask.assess._places import middle_of, paired
 from halfmask.assess._risk import percent
 
 if TYPE_CHECKING:
@@ -166,9 +166,8 @@ def place_utility(
     """
     original, masked = paired(original, masked)
     far = original.metres_to(masked)
-    space = original.in_space()
-    middle = middle_of(space)
-    before, after = plane_about(middle, space), plane_about(middle, masked.in_space())
+    middle = middle_of(original)
+    before, after = original.seen_from(middle), masked.seen_from(middle)
     drift = after.mean(axis=0) - before.mean(axis=0)
     found = _patterns(before, after, radii, np.random.default_rng(random_state))
     if areas is not None:

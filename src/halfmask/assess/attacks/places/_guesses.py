@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess._places import plane_about
 from halfmask.assess.attacks._arms import Certain, Resampled, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found
 from halfmask.assess.attacks._places_target import PlacesTarget
@@ -207,6 +206,5 @@ def _distinct(target: PlacesTarget) -> tuple[Floats, Floats]:
     if not len(true):
         return np.empty((0, 2)), np.empty((0, 2))
     first = np.unique(np.column_stack((true.x, true.y)), axis=0, return_index=True)[1]
-    both = (each.take(first).in_space() for each in (true, seen))
-    before, after = (plane_about(target.middle, space) for space in both)
+    before, after = (it.take(first).seen_from(target.middle) for it in (true, seen))
     return before, after

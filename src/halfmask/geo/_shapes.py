@@ -216,7 +216,10 @@ class AreaIndex:
         return metres / 1e6
 
     def outline(self, number: int, crs: str | None) -> dict[str, Any]:
-        """Return an area as GeoJSON has it, in longitude and latitude where its system is known."""
+        """Return an area as GeoJSON has it, in longitude and latitude where its system is known.
+
+        Outer rings run counterclockwise, as RFC 7946 asks: some programs draw others inside out.
+        """
 
         def in_degrees(at: NDArray[np.float64]) -> NDArray[np.float64]:
             points = Points(x=at[:, 0], y=at[:, 1], unit=self._unit, crs=crs)
@@ -225,5 +228,6 @@ class AreaIndex:
 
         area = self._shapes[number]
         area = area if crs is None else shapely.transform(area, in_degrees)
-        found: dict[str, Any] = json.loads(shapely.to_geojson(area))
+        turned = shapely.reverse(shapely.normalize(area))
+        found: dict[str, Any] = json.loads(shapely.to_geojson(turned))
         return found

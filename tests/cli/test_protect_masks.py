@@ -100,8 +100,9 @@ def test_places_have_their_distances_and_what_finds_them(files, run):
     columns = "".join(
         f'{it} = {{ role = "insensitive", kind = "numeric" }}\n' for it in ("lon", "lat")
     )
-    mask = 'name = "affine"\ncolumns = ["lon", "lat"]\ncentre = [4.9, 4.9]\nrotation = 90\nscale = [1, 1]\nshift = 500'
-    files[1].write_text(f"halfmask = 1\n[columns]\n{columns}[[masks]]\n{mask}\n")
+    mask = "centre = [4.9, 4.9]\nrotation = 90\nscale = [1, 1]\nshift = 500"
+    mask = f'[[masks]]\nname = "affine"\ncolumns = ["lon", "lat"]\n{mask}\n'
+    files[1].write_text(f"halfmask = 1\n[columns]\n{columns}{mask}")
 
     done = run("protect", *files)
     assert "Places in lon and lat: 200 points were moved by " in done.out

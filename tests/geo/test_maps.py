@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -145,6 +146,15 @@ def test_heights_are_left_out(write):
     found = write(feature(polygon([[*it, 7.5] for it in box(0, 0, 1, 1)])))
 
     assert {len(it) for it in found.outline(0)["coordinates"][0]} == {2}
+
+
+def test_outlines_wind_as_the_standard_of_geojson_asks(write):
+    clockwise, hole = box(0, 0, 9, 9)[::-1], box(2, 2, 3, 3)
+    found = write(feature({"type": "Polygon", "coordinates": [clockwise, hole]}))
+    rings = found.outline(0)["coordinates"]
+
+    turns = [sum(a * d - b * c for (a, b), (c, d) in itertools.pairwise(it)) for it in rings]
+    assert [it > 0 for it in turns] == [True, False]  # the hole runs the other way
 
 
 def test_whole_numbers_of_parquet_are_names(tmp_path):

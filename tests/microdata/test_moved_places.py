@@ -85,9 +85,12 @@ def _found(manifest, name):
 
 def test_an_affine_mask_is_warned_of_and_refused_where_strict(tmp_path):
     mask = 'name = "affine"\ncentre = [4.9, 52]\nrotation = 90\nscale = [0.9, 1.1]\nshift = 500'
-    [places] = released(tmp_path, mask).facts.places
+    release = released(tmp_path, mask)
+    [places] = release.facts.places
     assert verdicts(places.findings)["places/affine-break", "3 known ones"] == "broken"
     assert "places/affine-break" in places.warning
+    release.write(tmp_path / "out")
+    assert "Places can be found" in (tmp_path / "out" / "report.html").read_text()
     with pytest.raises(GuaranteeNotMetError, match=r"Places can be found|links"):
         released(tmp_path, mask, strict=True)
 

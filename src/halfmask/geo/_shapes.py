@@ -147,7 +147,10 @@ def _unrolled(ring: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def outline_of(shapes: Any, unit: Unit, crs: str | None) -> dict[str, Any]:  # noqa: ANN401 # arrays
-    """Return areas as one in GeoJSON, in longitude and latitude where their system is known."""
+    """Return areas as one in GeoJSON, in longitude and latitude where their system is known.
+
+    Outer rings run counterclockwise, as RFC 7946 asks: some programs draw others inside out.
+    """
 
     def in_degrees(at: NDArray[np.float64]) -> NDArray[np.float64]:
         points = Points(x=at[:, 0], y=at[:, 1], unit=unit, crs=crs).in_system("degrees", None)
@@ -155,7 +158,7 @@ def outline_of(shapes: Any, unit: Unit, crs: str | None) -> dict[str, Any]:  # n
 
     area = shapes[0] if len(shapes) == 1 else shapely.union_all(shapes)
     area = area if crs is None else shapely.transform(area, in_degrees)
-    found: dict[str, Any] = json.loads(shapely.to_geojson(area))
+    found: dict[str, Any] = json.loads(shapely.to_geojson(shapely.reverse(shapely.normalize(area))))
     return found
 
 

@@ -135,6 +135,7 @@ def _claims_card(facts: ReportFacts) -> ChapterBlock:
     sentences = [
         *_more(len(facts.guarantees) - len(rows), "and {} more, below."),
         f"A class is the rows that agree in {which}: {', '.join(names[:_MOST_NAMED])}{more}.",
+        *facts.areas,
     ]
     table = TableBlock("", (), rows or [("Nothing.",)])
     return ChapterBlock("Claims", [table, TextBlock("", sentences, "soft")])
@@ -472,6 +473,10 @@ def _governance(facts: ReportFacts) -> Iterator[AnyBlock]:
     rows = [
         (it.name, f"{it.n_rows:,}", f"{it.n_bytes:,}", StyledCell(it.sha256, "code"))
         for it in facts.manifest.files
+    ]
+    rows += [
+        (it.name, "", f"{len(it.text.encode()):,}", StyledCell(it.sha256, "code"))
+        for it in facts.places
     ]
     caption = "The hash changes if one bit of the file does."
     yield TableBlock("", ("File", "Rows", "Bytes", "sha256"), rows, caption)

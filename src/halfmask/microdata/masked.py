@@ -287,7 +287,7 @@ def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:
             title="Columns", columns=("column", "role", "technique"), rows=columns, caption=kept
         ),
         *_measured_blocks(rows, facts.assessment),
-        *(block for each in facts.places for block in each.blocks()),
+        *(block for each in facts.places for block in (*_warned(each.warning), *each.blocks())),
     ]
 
 
@@ -295,7 +295,7 @@ def _measured_blocks(rows: MaskedRows, measured: MaskingAssessment | None) -> Se
     """Return what was measured, and on how many rows if not on all."""
     if measured is None:
         return ()
-    warned = [TextBlock(title="Warning", sentences=[it]) for it in [measured.warning] if it]
+    warned = _warned(measured.warning)
     if measured.rows == rows.n_out:
         return (*warned, *measured.blocks())
     on = (
@@ -303,6 +303,10 @@ def _measured_blocks(rows: MaskedRows, measured: MaskingAssessment | None) -> Se
         "random. Groups have fewer rows there, so linkage is more frequent than among all rows."
     )
     return (*warned, TextBlock(title="Measured rows", sentences=[on]), *measured.blocks())
+
+
+def _warned(warning: str | None) -> tuple[AnyBlock, ...]:
+    return () if warning is None else (TextBlock(title="Warning", sentences=[warning]),)
 
 
 def _change_in_words(rows: MaskedRows, name: str) -> str:

@@ -71,7 +71,7 @@ def check_places(claim: ClassClaim, stored: StoredRows, support: Mapping[str, Pa
     if claim.evidence.achieved > finding.counted:
         finding.reasons.append("its evidence states a better level than was counted")
     compare_rows(finding, claim)
-    finding.words = f"{len(rows)} areas of the data and their outlines were compared" + (
+    finding.words = f"{len(known)} of {len(rows)} areas of the data have an outline in its file" + (
         f", and by the owner's map {fewest:,.0f} people or more live in each"
         if least and math.isfinite(fewest)
         else ""

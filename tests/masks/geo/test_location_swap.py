@@ -101,6 +101,7 @@ def test_places_alone_are_counted_and_missing_ones_stay_missing():
     with pytest.raises(DataError, match="1 of 3 places have no other one from 100 to 800 metres"):
         swapped(table, **given)
     assert swapped(table[[0, 1, 3]], **given).rows() == [(200, 0), (0, 0), (None, None)]
+    assert swapped(table[[3, 3]], **given).rows() == [(None, None)] * 2
     near = swapped(table[[0, 1, 3]], **given, radius=(0, 800))  # its own place is at 0
     assert near.rows() == [(200, 0), (0, 0), (None, None)]
     with pytest.raises(DataError, match="no people"):

@@ -71,6 +71,8 @@ class LocationSwap(Geomask):
         return self.addresses is None
 
     def _masked(self, places: DrawnPlaces) -> Points:
+        if not len(places):
+            return places.points
         whose = np.array(places.persons or [""] * len(places))
         others = PointMap(points=places.points, people=np.ones(len(places)))
         if self.addresses is not None:

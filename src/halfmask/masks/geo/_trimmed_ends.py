@@ -15,8 +15,7 @@ from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._mask import MaskTraits
 from halfmask.masks._sampling import KeptRows
 from halfmask.masks._strata import check_apart
-from halfmask.masks.geo._geomask import point_columns
-from halfmask.masks.geo._squares import middles
+from halfmask.masks.geo._geomask import middles, point_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

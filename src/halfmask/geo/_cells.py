@@ -14,8 +14,7 @@ import numpy as np
 from halfmask._errors import DataError, ParameterError
 from halfmask._validation import decimal, list_of, number_between, one_of
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_known, each_label, rooted
-from halfmask.geo._place_rule import PlaceRule
+from halfmask.geo._place_rule import PlaceRule, check_known, each_label, rooted
 from halfmask.geo.points import METRES, Points, Unit
 
 if TYPE_CHECKING:

@@ -13,9 +13,16 @@ from halfmask._foreign import need
 from halfmask._validation import number_between
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._cells import WIDEST, Cells
-from halfmask.geo._labels import check_enough, check_known, check_people, each_label, rising, rooted
 from halfmask.geo._maps import PointMap
-from halfmask.geo._place_rule import PlaceRule
+from halfmask.geo._place_rule import (
+    PlaceRule,
+    check_enough,
+    check_known,
+    check_people,
+    each_label,
+    rising,
+    rooted,
+)
 from halfmask.geo.points import Points
 
 if TYPE_CHECKING:

@@ -451,6 +451,17 @@ def test_points_beyond_belong_to_what_is_in_reach(write):
     assert write(*coast, name="name", reach=800).locate(sea).tolist() == [-1, -1, -1, 0]
 
 
+def test_the_nearest_in_reach_is_so_in_metres_and_not_in_degrees(write):
+    """At 60 degrees, a degree eastwards is half as long as one northwards."""
+    coast = [
+        feature(polygon(box(10, 60.02, 11, 61)), name="north"),  # 2.2 km
+        feature(polygon(box(10.53, 59, 11, 60.01)), name="east"),  # 1.7 km
+    ]
+    sea = at((10.5, 60.0))
+    assert write(*coast, name="name", reach=3000).locate(sea).tolist() == [1]
+    assert write(*coast, name="name", reach=2000).locate(sea).tolist() == [1]
+
+
 @pytest.mark.parametrize(
     "crs",
     [

@@ -359,7 +359,7 @@ def test_workers_and_threads_find_the_same(write):
         numbers = list(threads.map(copy.locate, [points] * 8))
 
     assert all((each == found.locate(points)).all() for each in numbers)
-    assert shapely.is_prepared(copy._areas._shapes).all()
+    assert shapely.is_prepared(copy._index._shapes).all()
 
 
 def test_a_hole_is_no_part_of_an_area(write):

@@ -186,6 +186,11 @@ def _show_risk(release: Release[ClassFacts], screen: Console) -> None:
         shares = [each.highest.value for each in (before.journalist, after.journalist)]
         table.add_row("at worst, among the population", *map(percent, shares))
     screen.print(table)
+    policy = release.policy
+    places = [it for it in release.source.plan.quasi_identifiers if policy.columns[it].place]
+    if places:
+        named = printable(", ".join(places))
+        screen.print(f"Before: by the finest areas of {named}. Raw places single out more.")
 
 
 def _show_columns(risk: rooms.assess.risk.ReleasedColumnsRisk, screen: Console) -> None:

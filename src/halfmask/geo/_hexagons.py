@@ -14,8 +14,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import need
 from halfmask._validation import list_of
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_known, each_label, rooted
-from halfmask.geo._place_rule import PlaceRule
+from halfmask.geo._place_rule import PlaceRule, check_known, each_label, rooted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

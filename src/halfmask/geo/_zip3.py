@@ -10,9 +10,8 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_known, check_people, rising, rooted
 from halfmask.geo._maps import AreaMap
-from halfmask.geo._place_rule import PlaceRule
+from halfmask.geo._place_rule import PlaceRule, check_known, check_people, rising, rooted
 
 #: Those under 20,000 people in the census of 2000: guidance on 45 CFR 164.514(b)(2)(i)(B).
 CENSUS_2000: Final = frozenset(

@@ -155,6 +155,9 @@ def _risk_card(facts: ReportFacts) -> ChapterBlock:
             f"{percent(same.share_unique)} of the rows are unique, {percent(same.share_under_k)} "
             f"in classes under {columns.k}."
         )
+    if facts.places:
+        named = ", ".join(shortened(it.column) for it in facts.places[:_MOST_NAMED])
+        sentences.append(f"Before: by the finest areas of {named}. Raw places single out more.")
     shares = {
         "average, before": before.prosecutor.average.value,
         "average, after": average,

@@ -246,22 +246,18 @@ def ripley_l(plane: Floats, radii: Floats, sides: Floats) -> Floats:
 
 def _hot_spots(places: Floats, sides: Floats) -> Bools:
     """Return which cells of a grid of unit cells are hot spots by Gi* over three by three cells."""
+    from scipy.ndimage import convolve  # noqa: PLC0415 # scipy loads late
+
     shape = np.maximum(1, np.ceil(sides)).astype(np.int64)
     cell = np.minimum(places.astype(np.int64), shape - 1)
     counts = np.zeros(tuple(shape))
     np.add.at(counts, tuple(cell.T), 1.0)
-    near, weight = _summed(counts), _summed(np.ones_like(counts))
+    near, weight = (
+        convolve(each, np.ones((3, 3)), mode="constant") for each in (counts, np.ones_like(counts))
+    )
     n, mean, deviation = counts.size, counts.mean(), counts.std()
     spread = deviation * np.sqrt(np.maximum(0.0, n * weight - weight**2) / max(1, n - 1))
     return np.asarray((spread > 0) & (near - mean * weight > HOT * spread))
-
-
-def _summed(counts: Floats) -> Floats:
-    """Return the sum over each cell and its eight neighbours."""
-    padded = np.pad(counts, 1)
-    rows, columns = counts.shape
-    parts = [padded[i : i + rows, j : j + columns] for i in range(3) for j in range(3)]
-    return np.asarray(np.sum(parts, axis=0))
 
 
 def _area_counts(areas: AreaMap, original: Points, masked: Points) -> dict[str, object]:

@@ -10,7 +10,7 @@ from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask.assess.attacks import PlacesTarget, attack
 from halfmask.assess.attacks.events._traces import seconds
 from halfmask.assess.attacks.places import AddressSnapping, HomeAndWork, PlaceAveraging, TripUnicity
-from halfmask.assess.attacks.places._addresses import _by_metres, _by_rank
+from halfmask.assess.attacks.places._guesses import _by_metres, _by_rank
 from halfmask.assess.attacks.places._trips import _at_night, _at_work
 from halfmask.geo import PointMap, Points
 from halfmask.masks import AffinePoints

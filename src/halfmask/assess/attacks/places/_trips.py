@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess.attacks._arms import Certain, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, Found, given, required
+from halfmask.assess.attacks._attack import Found, given, required
 from halfmask.assess.attacks._places_target import PlacesTarget
 from halfmask.assess.attacks.events._traces import merged_codes, seconds
-from halfmask.assess.attacks.events._uniqueness import TracePoints
+from halfmask.assess.attacks.events._uniqueness import PointUnicity, TracePoints
 from halfmask.assess.attacks.places._guesses import PlaceGuesses
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ def _at_work(when: Floats) -> Bools:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TripUnicity(DeclaredAttack, name="places/unicity", target=PlacesTarget, needs=_NEEDS):
+class TripUnicity(PointUnicity, name="places/unicity", target=PlacesTarget, needs=_NEEDS):
     """Count the people whom some random points of theirs single out.
 
     Parameters
@@ -129,7 +128,6 @@ class TripUnicity(DeclaredAttack, name="places/unicity", target=PlacesTarget, ne
     released column of the person. Without a release nobody is unique: control and baseline are 0.
     """
 
-    points: tuple[int, ...] = field(default=(1, 2, 4), metadata={"of": "numbers", "ge": 1})
     cell: float = field(default=100.0, metadata={"gt": 0, "le": 1e7})
     step: float = field(default=_HOUR, metadata={"gt": 0, "le": 1e12})
     n_people: int = field(default=2000, metadata={"ge": 1})
@@ -144,25 +142,10 @@ class TripUnicity(DeclaredAttack, name="places/unicity", target=PlacesTarget, ne
         time = seconds(left[required(target.time, "the time")])
         n = int(trace.max(initial=-1)) + 1
         chosen = rng.permutation(np.unique(trace))[: self.n_people]
-        known = [(self.cell * wider, self.step * longer) for wider, longer in _COARSER]
-        curves = [
-            [kept.unique(chosen, each, rng) for each in self.points]
-            for kept in (
-                TracePoints.of(trace, n, _cells_in(plane, metres), np.floor(time / step))
-                for metres, step in known
-            )
-        ]
-        return tuple(
-            self._make_outcome(
-                f"people unique by {each} point{'s' * (each > 1)}",
-                SuccessCount(int(curves[0][place].sum()), len(chosen)),
-                needed=(100, "people"),
-                baseline=Certain(0.0),
-                details={
-                    f"at {metres:g} m and {step:g} s": float(curve[place].mean())
-                    for (metres, step), curve in zip(known, curves, strict=True)
-                    if len(chosen)
-                },
-            )
-            for place, each in enumerate(self.points)
-        )
+        curves = {}
+        for wider, longer in _COARSER:
+            metres, step = self.cell * wider, self.step * longer
+            kept = TracePoints.of(trace, n, _cells_in(plane, metres), np.floor(time / step))
+            curve = [kept.unique(chosen, each, rng) for each in self.points]
+            curves[f"at {metres:g} m and {step:g} s"] = curve
+        return self._unique("people", curves)

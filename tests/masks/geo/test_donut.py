@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,16 @@ def test_within_an_area():
     assert (after[1] >= 0).all()
     far = np.hypot(after[0] - x, after[1] - y)
     assert far.min() >= 50
+
+
+def test_reach_brings_places_into_an_area_and_lets_none_out():
+    """A home drawn 50 m off the coast is of the land, and nobody is moved into the sea."""
+    land: Any = {"land": replace(squares(), reach=300.0)}
+    x, y = np.linspace(20, 980, 200), np.full(200, -50.0)
+
+    after = moved(donut(radius=(60, 250), within="land", maps=land), x, y)
+
+    assert after[1].min() >= 0
 
 
 def test_areas_in_which_no_place_is_found():

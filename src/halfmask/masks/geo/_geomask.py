@@ -270,6 +270,10 @@ class Geomask(Pseudonym):
         """
         left, x, y = np.arange(len(places)), np.empty(len(places)), np.empty(len(places))
         areas, home = self._areas(self.within, places.points) if self.within else (None, left)
+        if (
+            areas is not None
+        ):  # reach is for places, which may be drawn off a coast; none goes there
+            areas = replace(areas, reach=0.0)
         for attempt in range(_TRIES):
             found = draw(left, attempt)
             good = found.present

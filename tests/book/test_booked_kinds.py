@@ -79,6 +79,60 @@ def test_masks_alone_book_people_and_draws(book, vault, tmp_path):
     assert [set(each.drawn) for each in book.releases()] == [{"age"}] * 3
 
 
+DONUT = """
+halfmask = 1
+[columns]
+id = { role = "identifier" }
+x = { role = "insensitive", kind = "numeric" }
+y = { role = "insensitive", kind = "numeric" }
+[[masks]]
+columns = ["x", "y"]
+unit = "metres"
+person = "id"
+MASK
+[maps.homes]
+file = "homes.csv"
+points = ["x", "y"]
+unit = "metres"
+[book]
+dataset = "people"
+receiver = "university"
+person = "id"
+"""
+
+
+@pytest.mark.usefixtures("book")
+@pytest.mark.parametrize(
+    ("mask_of", "again"),
+    [
+        ('name = "donut"\nk = [2, 5]\naddresses = "homes"', "map"),
+        ('name = "location-swap"\nradius = [1, 5000]', "rows"),
+        ('name = "voronoi"', "rows"),
+    ],
+)
+def test_points_have_a_second_draw_if_the_map_or_the_places_to_choose_from_change(
+    mask_of, again, vault, tmp_path
+):
+    """A mask of the same words writes other points if its map, or other rows, are others."""
+    homes = pl.DataFrame({"x": [100 * i for i in range(12)], "y": [7 * i * i for i in range(12)]})
+    homes.write_csv(tmp_path / "homes.csv")
+    (tmp_path / "policy.toml").write_text(DONUT.replace("MASK", mask_of))
+    wanted = Policy.load(tmp_path / "policy.toml")
+    people, said = homes.with_row_index("id"), []
+
+    for number in range(2):
+        made = mask(people, wanted, vault=vault, key=bytes(32))
+        said.append(" ".join(made.write(tmp_path / str(number)).checked))
+        if number and again == "map":
+            homes.tail(9).write_csv(tmp_path / "homes.csv")
+        elif number:
+            people = people.tail(9)
+    made = mask(people, wanted, vault=vault, key=bytes(32)).write(tmp_path / "last")
+
+    assert "another draw" not in said[1]
+    assert "get another draw of 'x'" in " ".join(made.checked)
+
+
 @pytest.mark.usefixtures("book")
 def test_spellings_of_a_person_are_unified(vault, tmp_path):
     """Two tables that spell people otherwise are about the same ones: counted as no newcomers."""

@@ -259,6 +259,14 @@ def test_centres_are_merged_with_their_neighbours_and_drawn_as_points():
     assert rule.outline("a + 1 more") == {"type": "MultiPoint", "coordinates": [[0, 0], [1, 0]]}
 
 
+@pytest.mark.parametrize("name", ["*", "b or missing"])
+def test_names_that_releases_write_for_other_things_are_refused(name):
+    four = ["a", "b", "c", name]
+    for named in ({"names": four}, {"parents": (four,)}):
+        with pytest.raises(DataError, match="1 names of areas are"):
+            Areas(squares(2, people=[1] * 4, **named))
+
+
 def test_maps_that_can_not_be_merged_are_refused():
     for people in (None, squares(2)):
         with pytest.raises(ParameterError, match=r"with numbers of people\. Got AreaMap"):

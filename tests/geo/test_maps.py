@@ -223,6 +223,13 @@ def test_shapes_that_are_no_map_are_refused(write, geometry, options, message):
         write(feature(geometry, name="a"), **options)
 
 
+@pytest.mark.parametrize("key", ["name", "people"])
+def test_an_absent_property_is_named_with_the_nearest(write, key):
+    with pytest.raises(ColumnNotFoundError, match="not in the map: 'nmae'") as caught:
+        write(*QUARTERS, **{key: "nmae"})
+    assert "'name' for 'nmae'" in str(caught.value)
+
+
 @pytest.mark.parametrize("options", [{}, {"people": "people"}, {"name": "name"}])
 @pytest.mark.parametrize(
     "geometry",
@@ -345,14 +352,14 @@ def test_locating_is_what_each_area_says_of_each_point(seed):
 
 
 def test_workers_and_threads_find_the_same(write):
-    found = write(*QUARTERS, name="name", reach=1)
+    found = write(*QUARTERS, name="name", reach=30_000)
     points = at(*np.random.default_rng(1).uniform(-0.5, 2.5, (500, 2)))
     copy = pickle.loads(pickle.dumps(found))  # noqa: S301 # our own
     with ThreadPoolExecutor(4) as threads:
         numbers = list(threads.map(copy.locate, [points] * 8))
 
     assert all((each == found.locate(points)).all() for each in numbers)
-    assert shapely.is_prepared(copy._areas._shapes).all()
+    assert shapely.is_prepared(copy._index._shapes).all()
 
 
 def test_a_hole_is_no_part_of_an_area(write):
@@ -442,6 +449,17 @@ def test_points_beyond_belong_to_what_is_in_reach(write):
     found = write(*coast, name="name", reach=10_000)
     assert found.locate(sea).tolist() == [0, -1, 1, 0]
     assert write(*coast, name="name", reach=800).locate(sea).tolist() == [-1, -1, -1, 0]
+
+
+def test_the_nearest_in_reach_is_so_in_metres_and_not_in_degrees(write):
+    """At 60 degrees, a degree eastwards is half as long as one northwards."""
+    coast = [
+        feature(polygon(box(10, 60.02, 11, 61)), name="north"),  # 2.2 km
+        feature(polygon(box(10.53, 59, 11, 60.01)), name="east"),  # 1.7 km
+    ]
+    sea = at((10.5, 60.0))
+    assert write(*coast, name="name", reach=3000).locate(sea).tolist() == [1]
+    assert write(*coast, name="name", reach=2000).locate(sea).tolist() == [1]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
+from collections import Counter, defaultdict
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import polars as pl
@@ -114,6 +115,7 @@ def rows_of(out):
     return [row for lines in texts for row in csv.DictReader(lines)]
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("rule", "method", "more"),
     [
@@ -168,3 +170,70 @@ def test_counts_of_addresses_are_those_of_all_pairs():
         reach = np.hypot(at[0] - places[number, 0], at[1] - places[number, 1]) * (1 + 1e-12)
         near = np.hypot(places[:, 0] - at[0], places[:, 1] - at[1]) <= reach
         assert found[number] == households[near].sum()
+
+
+TRIPS = """
+halfmask = 1
+person = "person"
+[columns]
+person = { role = "identifier" }
+trip = { role = "identifier" }
+longitude = { role = "identifier" }
+latitude = { role = "identifier" }
+ref = { role = "insensitive", kind = "numeric" }
+[columns.at]
+role = "quasi_identifier"
+kind = "datetime"
+[columns.spot]
+role = "quasi_identifier"
+kind = "geo"
+points = ["longitude", "latitude"]
+hierarchy = { cells = [1, 5, 25] }
+[[guarantees]]
+model = "k-anonymity"
+k = 5
+[[masks]]
+name = "trimmed-ends"
+columns = ["longitude", "latitude"]
+person = "person"
+trip = "trip"
+time = "at"
+metres = 300
+"""
+
+
+def trips(n_people: int = 60) -> pl.DataFrame:
+    """Return three trips of each person, from home to work."""
+    rng = np.random.default_rng(5)
+    rows = []
+    for person in range(n_people):
+        home, work = ([4.9, 52.37] + rng.normal(size=2) * it for it in (0.03, 0.01))
+        for day in range(3):
+            start = datetime(2024, 5, 1 + day, 7, int(rng.integers(0, 60)), tzinfo=UTC)
+            for step in range(8):
+                at = home + (work - home) * step / 7
+                rows.append((person, 10 * person + day, start + timedelta(minutes=step), *at))
+    names = ["person", "trip", "at", "longitude", "latitude"]
+    return pl.DataFrame(rows, schema=names, orient="row").with_row_index("ref")
+
+
+@pytest.mark.slow
+def test_trips_lose_their_ends_and_keep_k_people_over_time_and_place(tmp_path):
+    table = trips()
+    release = hm.protect(table, Policy.from_toml(TRIPS), key=KEY)
+    release.write(tmp_path / "out", persons=tmp_path / "persons.parquet")
+
+    assert hm.verify(tmp_path / "out", persons=tmp_path / "persons.parquet").holds
+    kept = release.data.join(table.drop("at"), on="ref")
+    assert 100 < kept.height < table.height
+    people = defaultdict(set)
+    for row in kept.iter_rows(named=True):
+        people[row["at"], row["spot"]].add(row["person"])
+    assert min(map(len, people.values())) >= 5
+    for trip in table.partition_by("person"):
+        ends = trip.group_by("trip").agg(pl.all().first(), pl.all().last().name.suffix("_last"))
+        own = kept.filter(pl.col("person") == trip["person"][0])
+        for name in ("", "_last"):
+            for x, y in ends.select(f"longitude{name}", f"latitude{name}").iter_rows():
+                east = (own["longitude"] - x) * 111_320 * np.cos(np.radians(y))
+                assert ((east**2 + ((own["latitude"] - y) * 111_250) ** 2) ** 0.5 > 295).all()

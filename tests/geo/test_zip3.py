@@ -56,6 +56,10 @@ def test_codes_that_were_numbers_get_their_zeros_again():
 
     assert codes.to_list() == ["005", "100", None]
     assert Zip3(None).of_codes(pl.Series(["10013-1234"]), column="zip").to_list() == ["100"]
+    with pytest.raises(DataError, match="2 values that are no ZIP codes"):  # three digits already
+        Zip3(None).of_codes(pl.Series([900, 893, None]), column="zip")
+    with pytest.raises(DataError, match="1 values that are no ZIP codes"):
+        Zip3(None).of_codes(pl.Series([36, 10013]), column="zip")
     assert paths(Zip3(None), 501, 3601) == {"501": ("005", "*"), "3601": ("000", "*")}
 
 

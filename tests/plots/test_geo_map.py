@@ -28,9 +28,9 @@ def dots(drawn):
 
 def metres_a_unit(drawn):
     """What the bar says: its length on the ground for a unit of the drawing."""
-    long = float(re.search(rf"v4h{NUMBER}v-4", drawn)[1])
-    said, unit = re.search(r">([\d,]+) (k?m)<", drawn).groups()
-    return float(said.replace(",", "")) * (1000 if unit == "km" else 1) / long
+    (long,) = re.findall(rf"v4h{NUMBER}v-4", drawn)
+    ((said, unit),) = re.findall(r">([\d,]+) (k?m)<", drawn)
+    return float(said.replace(",", "")) * (1000 if unit == "km" else 1) / float(long)
 
 
 # Ways on WGS84 between ends of an east-west and a north-south line: Karney's algorithm (pyproj).

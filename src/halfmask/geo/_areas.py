@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,10 +13,15 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_enough, check_known, check_people, rising, rooted
 from halfmask.geo._maps import AreaMap, PointMap
-from halfmask.geo._merging import Merging
-from halfmask.geo._place_rule import PlaceRule
+from halfmask.geo._place_rule import (
+    PlaceRule,
+    check_enough,
+    check_known,
+    check_people,
+    rising,
+    rooted,
+)
 from halfmask.geo.points import Points
 
 if TYPE_CHECKING:
@@ -29,6 +35,8 @@ if TYPE_CHECKING:
 
 _COVER: Final = "Give a map that covers all places, or declare its reach in metres."
 _LOST: Final = "Codes that were stored as numbers have lost zeros: read them as texts."
+#: What releases write for everywhere, and at the end for classes that lack some places.
+_RESERVED: Final = r"^\*$| or missing$"
 _UNEQUAL: Final = (
     "Name areas alike in both maps: codes that were stored as numbers have lost zeros in front. "
     "Leave rows out where nobody is counted."
@@ -77,6 +85,13 @@ class Areas(PlaceRule):
         object.__setattr__(self, "least", rising(self.least, owner="Areas"))
         if not isinstance(self.areas, AreaMap):
             raise ParameterError("The 'areas' parameter of Areas must be a map of named areas.")
+        named = pl.concat([self.areas.names, *self.areas.parents])
+        if reserved := int(named.str.contains(_RESERVED).sum()):
+            raise DataError(
+                f"{reserved} names of areas are '*' or end in ' or missing', as the labels of "
+                "everywhere and of missing places do.",
+                hint="Choose other names in the file of the map.",
+            )
         if self.least or self.people is not None:
             people = self.areas if self.people is None else self.people
             check_people(people, AreaMap, PointMap, owner="Areas")
@@ -114,18 +129,7 @@ class Areas(PlaceRule):
     def outline(self, label: str) -> dict[str, Any] | None:
         """Return the borders of a region, or the centres of its areas."""
         numbers = self._members.get(label)
-        if numbers is None or (self.areas.shapes is None and self.areas.centres is None):
-            return None
-        if self.areas.shapes is None:
-            points = [self.areas.outline(int(it)) or {} for it in numbers]
-            return {"type": "MultiPoint", "coordinates": [it["coordinates"] for it in points]}
-        import shapely  # noqa: PLC0415 # of an extra
-
-        whole = np.array([shapely.union_all(self.areas.shapes[numbers])])
-        name = pl.Series([label])
-        return AreaMap(names=name, shapes=whole, unit=self.areas.unit, crs=self.areas.crs).outline(
-            0
-        )
+        return None if numbers is None else self.areas.outline(numbers)
 
     @property
     def outline_unit(self) -> Unit:
@@ -230,7 +234,7 @@ class Areas(PlaceRule):
         place = np.full(len(self.areas.names), -1)
         place[self._order] = np.arange(len(self._order))
         pairs = place[self._pairs]
-        merging = Merging(
+        merging = _Merging(
             start,
             within=within,
             people=self._people[self._order],
@@ -278,3 +282,73 @@ def _labels(
         tries = itertools.chain([label], others)
         labels.append(next(it for it in tries if used.setdefault(it, own) == own))
     return labels
+
+
+class _Merging:
+    """Regions of areas that grow, each within something such as its state; greedy.
+
+    Pairs of areas touch each other; middles are a point of each area in space.
+    """
+
+    def __init__(
+        self, start: Ints, *, within: Ints, people: Floats, pairs: Ints, middles: Floats
+    ) -> None:
+        self._region, self._within, self._middles = start.copy(), within, middles
+        n = int(start.max()) + 1
+        self._people = np.bincount(start, people, n).tolist()
+        order = np.argsort(start, kind="stable")
+        self._areas = np.split(order, np.searchsorted(start[order], np.arange(1, n)))
+        self._near: list[set[int]] = [set() for _ in range(n)]
+        inside = pairs[within[pairs[:, 0]] == within[pairs[:, 1]]]
+        for one, other in start[inside].tolist():
+            self._touch(one, other)
+
+    def until(self, least: int) -> Ints:
+        """Return the regions of the areas when each has at least so many people.
+
+        The smallest region joins the smallest that it touches, or the nearest if it touches none.
+        One that is alone within its state stays.
+        """
+        queue = [self._key(number) for number in range(len(self._areas))]
+        heapq.heapify(queue)
+        while queue:
+            key = heapq.heappop(queue)
+            number = key[-1]
+            if not len(self._areas[number]) or key != self._key(number):
+                continue  # it has grown since, or is part of another
+            if key[0] >= least:
+                break
+            near = self._near[number] or self._nearest(number)
+            if near:
+                other = min(near, key=self._key)
+                self._join(number, other)
+                heapq.heappush(queue, self._key(other))
+        return np.unique(self._region, return_inverse=True)[1]
+
+    def _key(self, number: int) -> tuple[float, int, int]:
+        areas = self._areas[number]
+        return self._people[number], int(areas[0]) if len(areas) else -1, number
+
+    def _touch(self, one: int, other: int) -> None:
+        if one != other:
+            self._near[one].add(other)
+            self._near[other].add(one)
+
+    def _nearest(self, number: int) -> set[int]:
+        """Return the region nearest to one that touches none, by a point of each area."""
+        own = self._areas[number]
+        others = np.flatnonzero((self._within == self._within[own[0]]) & (self._region != number))
+        if not len(others):
+            return set()
+        far = [np.linalg.norm(self._middles[others] - it, axis=1) for it in self._middles[own]]
+        return {int(self._region[others[np.min(far, axis=0).argmin()]])}
+
+    def _join(self, number: int, other: int) -> None:
+        self._region[self._areas[number]] = other
+        self._areas[other] = np.sort(np.append(self._areas[other], self._areas[number]))
+        self._areas[number] = self._areas[number][:0]
+        self._people[other] += self._people[number]
+        for near in self._near[number]:
+            self._near[near].discard(number)
+            self._touch(near, other)
+        self._near[number] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,9 +14,8 @@ import numpy as np
 from halfmask._errors import DataError, ParameterError
 from halfmask._validation import decimal, list_of, number_between, one_of
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_known, each_label, rooted
-from halfmask.geo._place_rule import PlaceRule
-from halfmask.geo.points import Points, Unit
+from halfmask.geo._place_rule import PlaceRule, check_known, each_label, rooted
+from halfmask.geo.points import METRES, Points, Unit
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,8 +31,8 @@ _EQUATOR: Final = 40_075.02
 WIDEST: Final = 20_000
 #: How many cells from the origin a point of a plane may be.
 _MOST: Final = 2**30
-_ON_EARTH: Final = re.compile(r"(\d+(?:\.\d+)?)([NS]) (\d+(?:\.\d+)?)([EW]) [\d.]+km")
-_IN_PLANE: Final = re.compile(r"x=(-?\d+(?:\.\d+)?) y=(-?\d+(?:\.\d+)?) [\d.]+km")
+_MIDDLE: Final = re.compile(r"(\d+(?:\.\d+)?)([NS]) (\d+(?:\.\d+)?)([EW]) [\d.]+km")
+_CORNER: Final = re.compile(r"x=(-?\d+(?:\.\d+)?) y=(-?\d+(?:\.\d+)?) [\d.]+km")
 
 
 @dataclass(frozen=True)
@@ -125,19 +124,21 @@ class Cells(PlaceRule):
         """
         points = points.in_system(self.unit, self.crs)
         x, y = points.x - self._origin[0], points.y - self._origin[1]
-        _, high = self._sides(np.zeros(0, dtype=np.int64), 0)
+        _, (high,) = self._sides(np.zeros(1, dtype=np.int64), 0)
         far = int((np.maximum(np.abs(x), np.abs(y)) > high * _MOST).sum())
         if far:
             raise DataError(f"{far} points are more than {_MOST:.0e} cells from the origin.")
         row = _floored(y / high)
         if points.on_earth:
             row = np.minimum(row, self._rows * self._steps[-1] - 1)
-        column = _floored(x / self._sides(row, 0)[0])
+        wide = self._sides(row, 0)[0]
+        column = _floored(x / wide)
         if points.on_earth:  # longitudes end where they begin, and all of them meet at a pole
-            column[(points.x == 180) | (np.abs(points.y) == 90)] = 0
+            column %= np.rint(360 / wide).astype(np.int64)
+            column[np.abs(points.y) == 90] = 0
         return row, column
 
-    def labels(self, row: Ints, column: Ints, level: int) -> list[str]:
+    def labels(self, row: Ints, column: Ints, level: int | Ints) -> list[str]:
         """Return the labels of the cells of a level that the narrowest cells lie in.
 
         Parameters
@@ -145,39 +146,41 @@ class Cells(PlaceRule):
         row, column
             Of the narrowest cells.
         level
-            0 is the narrowest.
+            0 is the narrowest; of all, or of each.
         """
         west, south, east, north = self.edges(row, column, level)
-        end = f"{self.widths[level]:.12g}km"
-        wide, high = self._sides(np.array([self._rows * self._steps[-1] // 2]), level)
-        # So many that a rounded middle is nearer to the middle than to the edge.
-        digits = max(0, math.ceil(-math.log10(min(high, wide[0]) / 2)))
-        if self.unit != "degrees":
-            corners = zip(west.tolist(), south.tolist(), strict=True)
-            return [
-                f"x={_short(x, digits + 2)} y={_short(y, digits + 2)} {end}" for x, y in corners
-            ]
-        middles = zip(((south + north) / 2).tolist(), ((west + east) / 2).tolist(), strict=True)
-        return [
-            f"{abs(lat):.{digits}f}{'NS'[lat < 0]} {abs(lon):.{digits}f}{'EW'[lon < 0]} {end}"
-            for lat, lon in middles
-        ]
+        x, y, name = west, south, _in_plane
+        if self.unit == "degrees":
+            x, y, name = (west + east) / 2, (south + north) / 2, _on_earth
+        each = zip(x.tolist(), y.tolist(), np.broadcast_to(level, len(row)).tolist(), strict=True)
+        return [f"{name(x, y, self._digits[it])} {self.widths[it]:.12g}km" for x, y, it in each]
 
     def _read(self, labels: list[str], level: int) -> tuple[Ints, Ints, list[bool]]:
         """Return one of the narrowest cells of each label, and whether it is one of the level."""
-        half = 500 * self.widths[level] / _metres_of(self.unit)
+        half = 500 * self.widths[level] / METRES.get(self.unit, 1.0)
         at = np.zeros((2, len(labels)))
         for number, label in enumerate(labels):
-            if self.unit != "degrees" and (found := _IN_PLANE.fullmatch(label)):
+            if self.unit != "degrees" and (found := _CORNER.fullmatch(label)):
                 at[:, number] = float(found[1]) + half, float(found[2]) + half
-            elif self.unit == "degrees" and (found := _ON_EARTH.fullmatch(label)):
+            elif self.unit == "degrees" and (found := _MIDDLE.fullmatch(label)):
                 north, east = "S N".index(found[2]) - 1, "W E".index(found[4]) - 1
                 at[:, number] = east * float(found[3]), north * float(found[1])
         row, column = self.numbers(Points(x=at[0], y=at[1], unit=self.unit, crs=self.crs))
         again = self.labels(row, column, level)
         return row, column, [one == other for one, other in zip(labels, again, strict=True)]
 
-    def edges(self, row: Ints, column: Ints, level: int) -> tuple[NDArray[Any], ...]:
+    def middles(self, points: Points) -> Points:
+        """Return the middle of the narrowest cell of each point.
+
+        Parameters
+        ----------
+        points
+            All are present.
+        """
+        west, south, east, north = self.edges(*self.numbers(points), 0)
+        return replace(points, x=(west + east) / 2, y=(south + north) / 2)
+
+    def edges(self, row: Ints, column: Ints, level: int | Ints) -> tuple[Floats, ...]:
         """Return the western, southern, eastern and northern edges of cells of a level.
 
         Parameters
@@ -185,20 +188,21 @@ class Cells(PlaceRule):
         row, column, level
             As of `labels`.
         """
-        x, y = (number // self._steps[level] for number in (column, row))
+        x, y = (number // np.array(self._steps)[level] for number in (column, row))
         wide, high = self._sides(row, level)
         x_0, y_0 = self._origin
         return x * wide + x_0, y * high + y_0, (x + 1) * wide + x_0, (y + 1) * high + y_0
 
-    def _sides(self, row: Ints, level: int) -> tuple[Floats, float]:
+    def _sides(self, row: Ints, level: int | Ints) -> tuple[Floats, Floats]:
         """Return how wide and high cells of a level are in the unit, in rows of the narrowest."""
         if self.unit != "degrees":
-            side = 1000 * self.widths[level] / _metres_of(self.unit)
-            return np.full(len(row), side), side
-        fine, each = self._steps[-1], self._steps[-1] // self._steps[level]
+            side = 1000 * np.array(self.widths)[level] / METRES[self.unit] + np.zeros(len(row))
+            return side, side
+        fine, each = self._steps[-1], self._steps[-1] // np.array(self._steps)[level]
         middle = np.radians((row // fine + 0.5) * 180 / self._rows - 90)
         columns = np.rint(_EQUATOR * np.cos(middle) / self.widths[-1])
-        return 360 / (np.maximum(1, columns) * each), 180 / (self._rows * each)
+        high = 180 / (self._rows * each) + np.zeros(len(row))
+        return 360 / (np.maximum(1, columns) * each), high
 
     @property
     def _origin(self) -> tuple[float, float]:
@@ -210,13 +214,16 @@ class Cells(PlaceRule):
         return max(1, round(_MERIDIAN / self.widths[-1]))
 
     @cached_property
+    def _digits(self) -> list[int]:
+        """Behind the point: with these a rounded middle is nearer to the middle than to an edge."""
+        equator = np.array([self._rows * self._steps[-1] // 2])
+        sides = (min(*self._sides(equator, level)) for level in range(len(self.widths)))
+        return [max(0, math.ceil(-math.log10(side[0] / 2))) for side in sides]
+
+    @cached_property
     def _steps(self) -> tuple[int, ...]:
         """How many of the narrowest cells are as wide as one of each level."""
         return tuple(int(decimal(width) / decimal(self.widths[0])) for width in self.widths)
-
-
-def _metres_of(unit: Unit) -> float:
-    return float(Points(x=np.ones(1), y=np.zeros(1), unit=unit).in_space()[0, 0])
 
 
 def _floored(numbers: Floats) -> Ints:
@@ -226,10 +233,10 @@ def _floored(numbers: Floats) -> Ints:
     return np.where(close, near, np.floor(numbers)).astype(np.int64)
 
 
-def _short(number: float, digits: int) -> str:
-    text = f"{number:.{digits}f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+def _on_earth(lon: float, lat: float, digits: int) -> str:
+    return f"{abs(lat):.{digits}f}{'NS'[lat < 0]} {abs(lon):.{digits}f}{'EW'[lon < 0]}"
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)
+def _in_plane(x: float, y: float, digits: int) -> str:
+    texts = (f"{it:.{digits + 2}f}".rstrip("0").rstrip(".") for it in (x, y))
+    return "x={} y={}".format(*("0" if it == "-0" else it for it in texts))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial import Delaunay, QhullError, cKDTree
 
+from halfmask._errors import DataError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -28,6 +30,10 @@ class CentreIndex:
         there = points.present
         found[there] = self._first[self._tree.query(points.take(there).in_space(), workers=-1)[1]]
         return found
+
+    def square_kilometres(self) -> NDArray[np.float64]:
+        """Raise: centres have no size."""
+        raise DataError("This needs a map that has the polygons of its areas.")
 
     def neighbours(self) -> NDArray[np.int64]:
         """Return pairs of Delaunay's triangles; centres at one place touch, too."""

@@ -14,9 +14,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import need
 from halfmask._validation import list_of
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_known, each_label, rooted
-from halfmask.geo._maps import AreaMap
-from halfmask.geo._place_rule import PlaceRule
+from halfmask.geo._place_rule import PlaceRule, check_known, each_label, rooted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,8 +84,7 @@ class Hexagons(PlaceRule):
         texts = leaf_text(values).to_list()
         known = [_parent(text, self.resolutions[0]) == text for text in texts]
         check_known(known, column, "hexagons")
-        rest = [[_parent(text, it) or "" for text in texts] for it in self.resolutions[1:]]
-        return rooted((texts, *rest), column)
+        return rooted(([_parent(text, it) for text in texts] for it in self.resolutions), column)
 
     def outline(self, label: str) -> dict[str, Any] | None:
         """Return the borders of a hexagon; see `PlaceRule`."""
@@ -96,27 +93,23 @@ class Hexagons(PlaceRule):
         need("shapely")
         import shapely  # noqa: PLC0415 # of an extra
 
-        from halfmask.geo._shapes import whole_areas  # noqa: PLC0415 # of an extra
+        from halfmask.geo._shapes import outline_of, whole_areas  # noqa: PLC0415 # of an extra
 
         ring = [(lon, lat) for lat, lon in _h3().cell_to_boundary(label)]
         shapes = whole_areas(np.array([shapely.Polygon(ring)]), on_earth=True)
-        return AreaMap(names=pl.Series([label]), shapes=shapes).outline(0)
+        return outline_of(shapes, "degrees", None)
 
     def _cells(self, lon: NDArray[np.float64], lat: NDArray[np.float64]) -> list[str]:
-        cell_of, finest = _h3().latlng_to_cell, self.resolutions[0]
-        return [cell_of(y, x, finest) for x, y in zip(lon.tolist(), lat.tolist(), strict=True)]
+        pairs = zip(lat.tolist(), lon.tolist(), strict=True)
+        return [_h3().latlng_to_cell(*each, self.resolutions[0]) for each in pairs]
 
 
 def _parent(text: str, resolution: int) -> str | None:
     """Return the hexagon of a resolution that a cell lies in, if it is one as fine."""
     h3 = _h3()
-    if (
-        not _CELL.fullmatch(text)
-        or not h3.is_valid_cell(text)
-        or h3.get_resolution(text) < resolution
-    ):
-        return None
-    return str(h3.cell_to_parent(text, resolution))
+    is_cell = _CELL.fullmatch(text) is not None and h3.is_valid_cell(text)
+    fine = is_cell and h3.get_resolution(text) >= resolution
+    return str(h3.cell_to_parent(text, resolution)) if fine else None
 
 
 def _is_integer(value: object) -> bool:

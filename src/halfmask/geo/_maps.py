@@ -225,23 +225,22 @@ class AreaMap:
     unit: Unit = "degrees"
     crs: str | None = None
     reach: float = 0.0
-    _areas: AreaIndex | None = field(init=False, default=None, repr=False)
-    _centres: CentreIndex | None = field(init=False, default=None, repr=False)
+    _index: AreaIndex | CentreIndex | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.shapes is not None:
             need("shapely")
             from halfmask.geo._shapes import AreaIndex  # noqa: PLC0415 - an extra
 
-            areas = AreaIndex(self.shapes, self.unit, self.reach)
-            object.__setattr__(self, "_areas", areas)
+            index = AreaIndex(self.shapes, self.unit, self.reach)
+            object.__setattr__(self, "_index", index)
         elif self.centres is not None:
             need("scipy")
             from halfmask.geo._centres import CentreIndex  # noqa: PLC0415 - an extra
 
             object.__setattr__(self, "unit", self.centres.unit)
             object.__setattr__(self, "crs", self.centres.crs)
-            object.__setattr__(self, "_centres", CentreIndex(self.centres))
+            object.__setattr__(self, "_index", CentreIndex(self.centres))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -256,43 +255,48 @@ class AreaMap:
         points
             In any system that is known.
         """
-        found = self._centres or self._polygons
-        return found.locate(points.in_system(self.unit, self.crs))
+        return self._found.locate(points.in_system(self.unit, self.crs))
 
     def neighbours(self) -> NDArray[np.int64]:
         """Return pairs of areas that touch, or of centres that Delaunay's triangles link."""
-        return (self._centres or self._polygons).neighbours()
+        return self._found.neighbours()
 
     def square_kilometres(self) -> NDArray[np.float64]:
         """Return how large each polygon is."""
-        return self._polygons.square_kilometres()
+        return self._found.square_kilometres()
 
-    def outline(self, number: int) -> dict[str, Any] | None:
-        """Return an area or its centre as GeoJSON; ``None`` without both.
+    def outline(self, numbers: int | NDArray[np.int64]) -> dict[str, Any] | None:
+        """Return areas as one, or their centres, as GeoJSON; ``None`` without both.
 
         It is in longitude and latitude where a reference system is known, else in x and y.
 
         Parameters
         ----------
-        number
-            Of the area.
+        numbers
+            Of the areas.
         """
-        if self._areas is not None:
-            return self._areas.outline(number, self.crs)
+        which = np.atleast_1d(numbers)
+        if self.shapes is not None:
+            from halfmask.geo._shapes import outline_of  # noqa: PLC0415 - an extra
+
+            return outline_of(self.shapes[which], self.unit, self.crs)
         if self.centres is None:
             return None
-        centre = self.centres.take(np.array([number]))
-        centre = centre if centre.crs is None else centre.in_system("degrees", None)
-        return {"type": "Point", "coordinates": [float(centre.x[0]), float(centre.y[0])]}
+        centres = self.centres.take(which)
+        centres = centres if centres.crs is None else centres.in_system("degrees", None)
+        at = np.column_stack((centres.x, centres.y)).tolist()
+        if len(at) == 1:
+            return {"type": "Point", "coordinates": at[0]}
+        return {"type": "MultiPoint", "coordinates": at}
 
     @property
-    def _polygons(self) -> AreaIndex:
-        if self._areas is None:
+    def _found(self) -> AreaIndex | CentreIndex:
+        if self._index is None:
             raise DataError(
                 "This needs a map that says where its areas are.",
                 hint="Give GeoJSON with polygons, or declare the points of their centres.",
             )
-        return self._areas
+        return self._index
 
 
 #: Opened maps by their names in a policy.

@@ -13,14 +13,19 @@ from halfmask._foreign import need
 from halfmask._validation import number_between
 from halfmask.data import Hierarchy, leaf_text
 from halfmask.geo._cells import WIDEST, Cells
-from halfmask.geo._labels import check_enough, check_known, check_people, each_label, rising, rooted
 from halfmask.geo._maps import PointMap
-from halfmask.geo._place_rule import PlaceRule
+from halfmask.geo._place_rule import (
+    PlaceRule,
+    check_enough,
+    check_known,
+    check_people,
+    each_label,
+    rising,
+    rooted,
+)
 from halfmask.geo.points import Points
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
     from numpy.typing import NDArray
 
@@ -189,25 +194,22 @@ class Quadtree(PlaceRule):
 
         enough = cells.people >= least
         enough[cells.people.argmax()] = True
-        x, y = np.empty(len(enough)), np.empty(len(enough))
-        for at, row, column, each in _by_width(cells):
-            west, south, east, north = self._cells.edges(row, column, each)
-            x[at], y[at] = (west + east) / 2, (south + north) / 2
-        middles = Points(x=x, y=y, unit=self._cells.unit).in_space()
+        west, south, east, north = self._cells.edges(cells.row, cells.column, cells.doubled)
+        at = Points(x=(west + east) / 2, y=(south + north) / 2, unit=self._cells.unit)
+        middles = at.in_space()
         _, near = KDTree(middles[enough]).query(middles)
         return np.where(enough, np.arange(len(enough)), np.flatnonzero(enough)[near])
 
     def _names(self, cells: _Squares) -> list[str]:
-        names = np.empty(len(cells.row), dtype=object)
-        for at, row, column, each in _by_width(cells):
-            names[at] = self._cells.labels(row, column, each)
-        return names.tolist()
+        return self._cells.labels(cells.row, cells.column, cells.doubled)
 
     def _find(self, row: Ints, column: Ints) -> Ints:
         """Return the undivided cell of each of the smallest; -1 where nobody lives."""
         found = np.full(len(row), -1)
-        for at, own_row, own_column, each in _by_width(self._grown[0]):
-            keys = _key(own_row, own_column)  # in order
+        cells, _ = self._grown
+        for each in np.unique(cells.doubled).tolist():
+            at = np.flatnonzero(cells.doubled == each)
+            keys = _key(cells.row[at], cells.column[at])  # in order
             wanted = _key(row >> each << each, column >> each << each)
             near = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
             hit = keys[near] == wanted
@@ -235,13 +237,6 @@ def _joined(row: Ints, column: Ints, doubled: Ints, people: Floats) -> tuple[_Sq
     _, first, number = np.unique(_key(row, column), return_index=True, return_inverse=True)
     summed = _summed(number, people)
     return _Squares(row[first], column[first], doubled[first], summed), number
-
-
-def _by_width(cells: _Squares) -> Iterator[tuple[Ints, Ints, Ints, int]]:
-    """Yield the cells of each width: their numbers, and rows and columns of the smallest."""
-    for each in np.unique(cells.doubled).tolist():
-        at = np.flatnonzero(cells.doubled == each)
-        yield at, cells.row[at], cells.column[at], each
 
 
 def _within(cells: _Squares, wider: _Squares) -> NDArray[np.bool_]:

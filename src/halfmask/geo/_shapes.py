@@ -15,7 +15,7 @@ from shapely.geometry import shape
 from halfmask._errors import DataError
 from halfmask._foreign import foreign, need
 from halfmask.geo._centres import each_pair_once
-from halfmask.geo.points import Points, on_flat
+from halfmask.geo.points import METRES, Points, on_flat
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -146,6 +146,22 @@ def _unrolled(ring: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.vstack((ring, [[ring[-1, 0], pole], [ring[0, 0], pole], ring[0]]))
 
 
+def outline_of(shapes: Any, unit: Unit, crs: str | None) -> dict[str, Any]:  # noqa: ANN401 # arrays
+    """Return areas as one in GeoJSON, in longitude and latitude where their system is known.
+
+    Outer rings run counterclockwise, as RFC 7946 asks: some programs draw others inside out.
+    """
+
+    def in_degrees(at: NDArray[np.float64]) -> NDArray[np.float64]:
+        points = Points(x=at[:, 0], y=at[:, 1], unit=unit, crs=crs).in_system("degrees", None)
+        return np.column_stack((points.x, points.y)).round(7)  # a centimetre
+
+    area = shapes[0] if len(shapes) == 1 else shapely.union_all(shapes)
+    area = area if crs is None else shapely.transform(area, in_degrees)
+    found: dict[str, Any] = json.loads(shapely.to_geojson(shapely.reverse(shapely.normalize(area))))
+    return found
+
+
 class AreaIndex:
     """Finds areas by points that lie in them, or not further than ``reach`` metres off."""
 
@@ -166,17 +182,21 @@ class AreaIndex:
         out = np.flatnonzero((found < 0) & points.present)
         if self._reach and len(out):
             at = shapely.points(points.x[out], points.y[out])
-            metres = on_flat(np.ones((1, 2)), self._unit)[0, 0]  # of one unit of the map
+            metres = METRES.get(self._unit, 111_319.49)  # of a degree, at the equator
             if self._unit == "degrees":
                 metres *= max(0.01, np.cos(np.radians(np.abs(points.y[out]).max())))
             far = 1.1 * self._reach / metres
-            which, area = self._tree.query_nearest(at, max_distance=far)
+            which, area = self._tree.query(at, predicate="dwithin", distance=far)
             ways = shapely.get_coordinates(shapely.shortest_line(at[which], self._shapes[area])).T
             one, other = (
                 Points(x=it[0], y=it[1], unit=self._unit) for it in (ways[:, ::2], ways[:, 1::2])
             )
-            near = one.metres_to(other) <= self._reach
-            found[out] = self._lowest(len(out), which[near], area[near])
+            # The nearest in degrees needn't be so in metres.
+            metres = one.metres_to(other)
+            order = np.lexsort((area, metres.round(3), which))
+            order = order[metres[order] <= self._reach]
+            held, first = np.unique(which[order], return_index=True)
+            found[out[held]] = area[order[first]]
         return found
 
     def inside(self, points: Points) -> NDArray[np.int64]:
@@ -214,20 +234,3 @@ class AreaIndex:
         flat = partial(on_flat, unit=self._unit)
         metres: NDArray[np.float64] = shapely.area(shapely.transform(self._shapes, flat))
         return metres / 1e6
-
-    def outline(self, number: int, crs: str | None) -> dict[str, Any]:
-        """Return an area as GeoJSON has it, in longitude and latitude where its system is known.
-
-        Outer rings run counterclockwise, as RFC 7946 asks: some programs draw others inside out.
-        """
-
-        def in_degrees(at: NDArray[np.float64]) -> NDArray[np.float64]:
-            points = Points(x=at[:, 0], y=at[:, 1], unit=self._unit, crs=crs)
-            points = points.in_system("degrees", None)
-            return np.column_stack((points.x, points.y)).round(7)  # a centimetre
-
-        area = self._shapes[number]
-        area = area if crs is None else shapely.transform(area, in_degrees)
-        turned = shapely.reverse(shapely.normalize(area))
-        found: dict[str, Any] = json.loads(shapely.to_geojson(turned))
-        return found

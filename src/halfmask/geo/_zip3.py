@@ -10,9 +10,8 @@ import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.data import Hierarchy, leaf_text
-from halfmask.geo._labels import check_known, check_people, rising, rooted
 from halfmask.geo._maps import AreaMap
-from halfmask.geo._place_rule import PlaceRule
+from halfmask.geo._place_rule import PlaceRule, check_known, check_people, rising, rooted
 
 #: Those under 20,000 people in the census of 2000: guidance on 45 CFR 164.514(b)(2)(i)(B).
 CENSUS_2000: Final = frozenset(
@@ -21,6 +20,7 @@ CENSUS_2000: Final = frozenset(
 _REST: Final = "000"
 _DIGITS: Final = 5
 _PREFIX: Final = 3
+_LOWEST: Final = 501
 _LOST: Final = "Codes that were stored as numbers have lost zeros: write them in front again."
 _CODE: Final = r"^\d{5}(-?\d{4})?$"
 
@@ -117,5 +117,10 @@ class Zip3(PlaceRule):
 
 
 def _digits(codes: pl.Series) -> pl.Series:
+    """Return codes as texts; numbers get their zeros again, and may not be three digits of all."""
     texts = leaf_text(codes)
-    return texts.str.zfill(_DIGITS) if codes.dtype.is_numeric() else texts
+    if not codes.dtype.is_numeric():
+        return texts
+    # The lowest code is 00501. Three digits of codes are numbers below 1000, all of them.
+    least = _LOWEST if codes.max() is not None and float(codes.max()) >= 1000 else 1000  # type: ignore[arg-type] # a number
+    return texts.str.zfill(_DIGITS).set((codes < least).fill_null(value=False), "")

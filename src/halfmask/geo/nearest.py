@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,12 +15,14 @@ from halfmask.geo.points import arc_of, straight_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy.spatial import cKDTree
 
     from halfmask.geo._maps import AreaMap, PointMap
     from halfmask.geo.points import Points
 
 _LEAF: Final = 8  # addresses, about
 _BLOCK: Final = 1 << 15  # points that are asked about at once
+_PAIRS: Final = 1 << 22  # points times near addresses that are held at once
 _SMALLEST: Final = 6.3e6  # less than any radius of the earth
 _TURN: Final = np.linspace(0, 2 * np.pi, 64, endpoint=False)
 #: A polygon as large as the circle with the radius 1.
@@ -61,8 +64,6 @@ class Neighbours:
 
     def radius_to(self, points: Points, k: float) -> NDArray[np.float64]:
         """Return the distance within which `k` people live, with those at the point itself."""
-        from halfmask.kernels.geo.tree import distances_to  # noqa: PLC0415 # as above
-
         people = float(self._tree[3][1])
         if people < k:
             raise DataError(
@@ -70,11 +71,27 @@ class Neighbours:
                 hint="Take a smaller k, or a map of all addresses.",
             )
         there, asked = self._asked(points)
-        parts = map_in_order(_blocks(asked), lambda it: distances_to(it, float(k), *self._tree))
-        straight = np.sqrt(np.concatenate([np.empty(0), *parts]))
+        straight, left = np.empty(len(there)), np.arange(len(there))
+        n_near = int(np.ceil(k * len(self._numbers) / people))
+        alike = np.ptp(self._tree[1]) == 0  # then the furthest decides
+        while len(left):
+            n_near, missed = min(n_near, len(self._numbers)), [left[:0]]
+            for some in _blocks(left, max(1, _PAIRS // n_near)):
+                ranks = np.arange(n_near if alike else 1, n_near + 1)
+                far, which = self._nearest.query(asked[some], ranks, workers=-1)
+                enough = alike | (np.cumsum(self._tree[1][which], axis=1) >= k)
+                straight[some] = far[np.arange(len(some)), enough.argmax(axis=1)]
+                missed.append(some[~enough[:, -1]])
+            left, n_near = np.concatenate(missed), 4 * n_near
         found = np.full(len(points), np.nan)
         found[there] = arc_of(straight) if self.points.on_earth else straight
         return found
+
+    @cached_property
+    def _nearest(self) -> cKDTree:
+        from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
+
+        return cKDTree(self._tree[0])
 
     def count_within(
         self, points: Points, metres: NDArray[np.float64] | float
@@ -187,14 +204,10 @@ def _seen_from(centres: Points, shapes: Any) -> Any:  # noqa: ANN401 # arrays of
 
     at, which = shapely.get_coordinates(shapes, return_index=True)
     here = centres.take(which)
-    away = replace(here, x=at[:, 0], y=at[:, 1]).in_space() - here.in_space()
+    away = replace(here, x=at[:, 0], y=at[:, 1]).seen_from(here)
     if centres.on_earth:
-        lon, lat = np.radians(here.x), np.radians(here.y)
-        outwards = away[:, 0] * np.cos(lon) + away[:, 1] * np.sin(lon)
-        east = away[:, 1] * np.cos(lon) - away[:, 0] * np.sin(lon)
-        north = away[:, 2] * np.cos(lat) - outwards * np.sin(lat)
-        flat = np.maximum(np.hypot(east, north), 1e-9)
-        away = np.column_stack((east, north)) * (np.linalg.norm(away, axis=1) / flat)[:, None]
+        far = np.hypot(*away.T)
+        away *= (straight_of(far) / np.maximum(far, 1e-9))[:, None]
     seen = shapely.set_coordinates(np.array(shapes), away)
     invalid = ~shapely.is_valid(seen)  # round a pole
     seen[invalid] = shapely.make_valid(seen[invalid])
@@ -207,8 +220,8 @@ def _in_three(points: Points) -> NDArray[np.float64]:
     return np.column_stack((space, np.zeros((len(space), 3 - space.shape[1]))))
 
 
-def _blocks(values: NDArray[Any]) -> list[NDArray[Any]]:
-    return [values[i : i + _BLOCK] for i in range(0, len(values), _BLOCK)]
+def _blocks(values: NDArray[Any], size: int = _BLOCK) -> list[NDArray[Any]]:
+    return [values[i : i + size] for i in range(0, len(values), size)]
 
 
 def _curve(space: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 #: What coordinates are in: degrees are longitude and latitude (WGS84), others x and y of a plane.
 Unit: TypeAlias = Literal["degrees", "metres", "kilometres", "feet"]
 
-_METRES: Final[dict[str, float]] = {"metres": 1.0, "kilometres": 1000.0, "feet": 0.3048}
+#: How long a unit of x and y is.
+METRES: Final[dict[str, float]] = {"metres": 1.0, "kilometres": 1000.0, "feet": 0.3048}
 _EQUATOR: Final = 6_378_137.0
 _FLATTENING: Final = 1 / 298.257223563
 _E2: Final = _FLATTENING * (2 - _FLATTENING)
@@ -71,7 +72,7 @@ class PlaceColumns:
                 "The 'columns' parameter of PlaceColumns must be two columns: longitude and "
                 "latitude, or x and y."
             )
-        one_of(("degrees", *_METRES), owner="PlaceColumns", unit=self.unit)
+        one_of(("degrees", *METRES), owner="PlaceColumns", unit=self.unit)
         object.__setattr__(self, "columns", tuple(self.columns))
 
     def read(self, frame: pl.DataFrame, *, called: str = "the table") -> Points:
@@ -122,7 +123,9 @@ class PlaceColumns:
         """Refuse latitude before longitude: by their names, or since they are too great for it."""
         first, second = map(_words, self.columns)
         named = first & _NORTHWARDS and second & _EASTWARDS and not first & _EASTWARDS
-        great = (np.abs(y) > 90).any() and (np.abs(y[np.isfinite(y)]) <= 180).all()
+        some = np.abs(y[np.isfinite(y)])
+        # A few beyond are typing errors.
+        great = (some > 90).sum() > len(some) / 20 and (some <= 180).all()
         if (named or great) and not (np.abs(x) > 90).any():
             raise DataError(
                 f"Longitude and latitude are exchanged, as the "
@@ -169,7 +172,7 @@ class Points:
     crs: str | None = None
 
     def __post_init__(self) -> None:
-        one_of(("degrees", *_METRES), owner="Points", unit=self.unit)
+        one_of(("degrees", *METRES), owner="Points", unit=self.unit)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -224,7 +227,7 @@ class Points:
     def in_space(self) -> NDArray[np.float64]:
         """Return them in metres, shape (n, 3) on the ellipsoid or (n, 2) in a plane."""
         if not self.on_earth:
-            return np.column_stack((self.x, self.y)) * _METRES[self.unit]
+            return np.column_stack((self.x, self.y)) * METRES[self.unit]
         lon, lat = np.radians(self.x), np.radians(self.y)
         across = _EQUATOR / np.sqrt(1 - _E2 * np.sin(lat) ** 2)
         return np.column_stack(
@@ -243,7 +246,7 @@ class Points:
         space
             In metres, as of `in_space`.
         """
-        x, y = _on_ground(space) if self.on_earth else (space / _METRES[self.unit]).T
+        x, y = _on_ground(space) if self.on_earth else (space / METRES[self.unit]).T
         return replace(self, x=x, y=y)
 
     def in_system(self, unit: Unit, crs: str | None) -> Self:
@@ -276,7 +279,7 @@ class Points:
                 f"Points in {self.unit} and a map in {unit} have nothing in common.",
                 hint='Declare the reference system of x and y, such as crs = "EPSG:28992".',
             )
-        ratio = 1.0 if unit == self.unit else _METRES[self.unit] / _METRES[unit]
+        ratio = 1.0 if unit == self.unit else METRES[self.unit] / METRES[unit]
         return replace(self, x=self.x * ratio, y=self.y * ratio, unit=unit, crs=crs or self.crs)
 
     def moved(self, east: NDArray[np.float64], north: NDArray[np.float64]) -> Self:
@@ -288,20 +291,35 @@ class Points:
             Metres, one of each for each point; north is up in a plane.
         """
         if not self.on_earth:
-            unit = _METRES[self.unit]
+            unit = METRES[self.unit]
             return replace(self, x=self.x + east / unit, y=self.y + north / unit)
-        far = np.hypot(east, north)
         # On the tangent plane the same angle is further away.
-        stretch = np.ones_like(far)
-        np.divide(_RADIUS * np.tan(far / _RADIUS), far, out=stretch, where=far > 0)
+        far = _RADIUS * np.tan(np.hypot(east, north) / _RADIUS)
+        along = _as_long(np.column_stack((east, north)), far)
+        return self.below(self.in_space() + np.einsum("ij,jik->ik", along, self._axes()))
+
+    def seen_from(self, centre: Points) -> NDArray[np.float64]:
+        """Return metres east and north of a centre, each as far as over the ground.
+
+        Parameters
+        ----------
+        centre
+            In the same unit: one for all of them, or one for each.
+        """
+        off = self.in_space() - centre.in_space()
+        if not self.on_earth:
+            return off
+        flat = np.column_stack([(off * axis).sum(axis=1) for axis in centre._axes()])
+        return _as_long(flat, arc_of(np.linalg.norm(off, axis=1)))
+
+    def _axes(self) -> NDArray[np.float64]:
+        """Return which way is east and north at each point in space, shape (2, n, 3)."""
         lon, lat = np.radians(self.x), np.radians(self.y)
-        eastwards = np.column_stack((-np.sin(lon), np.cos(lon), np.zeros_like(lon)))
-        northwards = np.column_stack(
-            (-np.sin(lat) * np.cos(lon), -np.sin(lat) * np.sin(lon), np.cos(lat))
+        east = np.column_stack((-np.sin(lon), np.cos(lon), np.zeros_like(lon)))
+        down = -np.sin(lat)
+        return np.stack(
+            (east, np.column_stack((down * np.cos(lon), down * np.sin(lon), np.cos(lat))))
         )
-        found = self.in_space()
-        found += eastwards * (east * stretch)[:, None] + northwards * (north * stretch)[:, None]
-        return self.below(found)
 
     def metres_to(self, others: Points) -> NDArray[np.float64]:
         """Return how far each is from another point, over the ground.
@@ -364,7 +382,7 @@ def _change(own: tuple[str, Unit], other: tuple[str, Unit]) -> tuple[Any, list[f
     ):
         raise ParameterError("A reference system is of degrees and the unit isn't, or the reverse.")
     ratios = [
-        1.0 if unit == "degrees" else _METRES[unit] / system.axis_info[0].unit_conversion_factor
+        1.0 if unit == "degrees" else METRES[unit] / system.axis_info[0].unit_conversion_factor
         for system, (_, unit) in zip(systems, (own, other), strict=True)
     ]
     return change, [1.0 if abs(it - 1) < 1e-5 else it for it in ratios]  # feet of surveyors
@@ -373,10 +391,16 @@ def _change(own: tuple[str, Unit], other: tuple[str, Unit]) -> tuple[Any, list[f
 def on_flat(at: NDArray[np.float64], unit: Unit) -> NDArray[np.float64]:
     """Return coordinates in metres of a plane where areas are as large as they are."""
     if unit != "degrees":
-        return at * _METRES[unit]
+        return at * METRES[unit]
     e, sine = np.sqrt(_E2), np.sin(np.radians(at[:, 1]))
     up = (1 - _E2) / 2 * (sine / (1 - (e * sine) ** 2) + np.arctanh(e * sine) / e)
     return np.column_stack((np.radians(at[:, 0]), up)) * _EQUATOR
+
+
+def _as_long(moves: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return moves in the same directions, of other lengths; none where one is none."""
+    own = np.hypot(*moves.T)
+    return moves * np.divide(lengths, own, out=np.ones_like(own), where=own > 0)[:, None]
 
 
 def arc_of(straight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from halfmask.masks import geo
 from halfmask.masks._correlated_noise import CorrelatedNoise
 from halfmask.masks._data_shuffling import DataShuffling
 from halfmask.masks._dates import CoarsenedDates
@@ -25,17 +26,6 @@ from halfmask.masks._shifted_dates import ShiftedDates
 from halfmask.masks._substitutes import Substitutes
 from halfmask.masks._tails import TailCoding
 from halfmask.masks._token import KeyedTokens
-from halfmask.masks.geo import (
-    AffinePoints,
-    Donut,
-    GaussianPoints,
-    GridCentres,
-    LocationSwap,
-    PlanarLaplace,
-    StreetNodes,
-    TrimmedEnds,
-    VoronoiEdges,
-)
 from halfmask.masks.text.redaction import TextRedaction
 
 if TYPE_CHECKING:
@@ -68,17 +58,17 @@ TABLE_MASKS: Final[dict[str, type[AnyTableMask]]] = {
     TextRedaction.name: TextRedaction,
     DataShuffling.name: DataShuffling,
     CorrelatedNoise.name: CorrelatedNoise,
-    Donut.name: Donut,
-    GaussianPoints.name: GaussianPoints,
-    PlanarLaplace.name: PlanarLaplace,
-    AffinePoints.name: AffinePoints,
-    GridCentres.name: GridCentres,
-    LocationSwap.name: LocationSwap,
-    VoronoiEdges.name: VoronoiEdges,
-    StreetNodes.name: StreetNodes,
+    geo.Donut.name: geo.Donut,
+    geo.GaussianPoints.name: geo.GaussianPoints,
+    geo.PlanarLaplace.name: geo.PlanarLaplace,
+    geo.AffinePoints.name: geo.AffinePoints,
+    geo.GridCentres.name: geo.GridCentres,
+    geo.LocationSwap.name: geo.LocationSwap,
+    geo.VoronoiEdges.name: geo.VoronoiEdges,
+    geo.StreetNodes.name: geo.StreetNodes,
     LocalSuppression.name: LocalSuppression,
     KmAnonymity.name: KmAnonymity,
     SimpleSampling.name: SimpleSampling,
     StratifiedSampling.name: StratifiedSampling,
-    TrimmedEnds.name: TrimmedEnds,
+    geo.TrimmedEnds.name: geo.TrimmedEnds,
 }

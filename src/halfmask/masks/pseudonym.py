@@ -41,6 +41,11 @@ class Pseudonym(CheckedMask):
     domain: str | None = field(default=None, metadata={"min_length": 1})
     scope: PseudonymScope = "release"
 
+    @property
+    def draws_by_rows(self) -> bool:
+        """Whether what a value gets depends on the other rows, too."""
+        return False
+
 
 _USUAL = Pseudonym()
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.geo import Points
+from halfmask.geo.points import METRES
 from halfmask.plots.geo_map import GeoMap, MapArea
 from halfmask.plots.svg import Anchor, Bar, Chart, Word
 from halfmask.release.page import percent, shortened
@@ -157,16 +157,12 @@ def place_map(column: str, outlines: str, *, name: str) -> GeoMap:
         for it in found["features"]
         if it["geometry"] is not None
     ]
-    metres = None
-    if "unit" in found:
-        one = Points(x=np.ones(1), y=np.zeros(1), unit=found["unit"])
-        metres = float(one.in_space()[0, 0])
     return GeoMap(
         name=name,
         title=f"{column}: rows by area",
         description=f"{len(areas):,} areas, the darker the more rows.",
         areas=areas,
-        metres=metres,
+        metres=METRES.get(found.get("unit")),
     )
 
 

@@ -12,7 +12,7 @@ from halfmask._progress import Progress, silent
 from halfmask._random import KEY_BYTES, keyed_order
 from halfmask.claims import MaskedColumn
 from halfmask.engines import LocalEngine, map_table
-from halfmask.masks import Pseudonym, TableMask
+from halfmask.masks import Pseudonym, TableMask, map_names
 from halfmask.masks.pseudonym import pseudonym_of
 from halfmask.microdata._classed_rows import read_batches
 from halfmask.microdata._writing import ShuffledRows, unchanged
@@ -122,7 +122,8 @@ def released_columns(rows: MaskedRows) -> list[MaskedColumn]:
 def draws_of(policy: Policy, released: Source, key: bytes) -> dict[str, str]:
     """Return a digest of the draws of each released column that a mask randomises.
 
-    Nobody has a second draw where two releases have the same digest.
+    Nobody has a second draw where two releases have the same digest. Those of pseudonyms and of
+    points depend on the person or place alone, and on the maps of the mask.
     """
     found: dict[str, str] = {}
     for name, section in policy.columns.items():
@@ -131,11 +132,12 @@ def draws_of(policy: Policy, released: Source, key: bytes) -> dict[str, str]:
             continue
         (mask,) = randomising  # no other may follow it
         of_vault = pseudonym_of(mask).scope == "vault"
-        said = f"{name}\0{mask!r}".encode()
+        used = [policy.map_digest(each) for each in map_names(mask)]
+        said = "\0".join([name, repr(mask), *used]).encode()
         drawn = hashlib.blake2b(
             said, key=b"" if of_vault else key, digest_size=KEY_BYTES, person=b"halfmask/draws"
         )
-        if not isinstance(mask, Pseudonym):  # its draws depend on the person alone
+        if not isinstance(mask, Pseudonym) or mask.draws_by_rows:
             for batch in released.batches(columns=[name]):
                 drawn.update(batch[name].hash().to_numpy().data)
         found[name] = drawn.hexdigest()

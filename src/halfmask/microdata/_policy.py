@@ -185,6 +185,19 @@ class Policy(PolicySections):
         """
         return open_maps(self.maps, self._folder if folder is None else folder)
 
+    def map_digest(self, name: str) -> str:
+        """Return a digest of what a map says: its section, and its file wherever that is.
+
+        Parameters
+        ----------
+        name
+            Of the map.
+        """
+        section = self.maps[name]
+        made = hashlib.sha256(Path(self._folder or "", section.file).read_bytes())
+        made.update(section.model_dump_json(exclude={"file"}).encode())
+        return made.hexdigest()
+
     def place_rule(self, column: str, folder: str | Path | None = None) -> PlaceRule:
         """Return the rule of a place.
 

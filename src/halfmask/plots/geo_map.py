@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -38,7 +38,8 @@ _STEPS: Final = 5
 _NEAR: Final = 0.6
 
 
-class MapArea(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MapArea:
     """An area: its geometry as GeoJSON has it, what it is called, and what is counted in it."""
 
     geometry: Mapping[str, Any]
@@ -48,29 +49,15 @@ class MapArea(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GeoMap:
-    """A map; the same areas and points give the same bytes.
-
-    Parameters
-    ----------
-    name, title, description
-        The picture's id, and words for readers who don't see it.
-    areas
-        Coarse ones are drawn below fine ones; those without a count have an outline alone.
-    before, after
-        Points, shape (n, 2); missing ones are NaN. Lines join few of them with their originals.
-    metres
-        The length of a unit of x and y; ``None``: longitudes and latitudes.
-    counted
-        What is counted in areas.
-    """
+    """A map of areas and of points before and after; the same ones give the same bytes."""
 
     name: str
     title: str
     description: str = ""
-    areas: Sequence[MapArea] = ()
-    before: Floats | None = None
+    areas: Sequence[MapArea] = ()  # coarse ones are drawn below fine ones
+    before: Floats | None = None  # shape (n, 2), missing points are NaN
     after: Floats | None = None
-    metres: float | None = None
+    metres: float | None = None  # of a unit of x and y; None: longitudes and latitudes
     counted: str = "rows"
     rows: ClassVar[tuple[()]] = ()
 

@@ -1,4 +1,4 @@
-"""A tree of points in space: the distance to the nearest k people, and sums within distances.
+"""A tree of points in space, for the people within distances of others.
 
 Node 1 is the root, nodes 2i and 2i + 1 are the halves of node i. Leaf j has the points from
 n j / leaves up to n (j + 1) / leaves, so nothing but boxes and sums is stored. All distances are
@@ -16,7 +16,7 @@ from halfmask.kernels.compiling import inlined, njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["distances_to", "grow", "sums_between"]
+__all__ = ["grow", "sums_between"]
 
 #: A tree isn't deeper: 8 points a leaf.
 _DEEPEST = 60
@@ -114,95 +114,6 @@ def _most(point: NDArray[np.float64], box: NDArray[np.float64]) -> float:
     y = max(point[1] - box[1], box[4] - point[1])
     z = max(point[2] - box[2], box[5] - point[2])
     return float(x * x + y * y + z * z)
-
-
-@njit(nogil=True, cache=True)
-def distances_to(
-    asked: NDArray[np.float64],
-    k: float,
-    points: NDArray[np.float64],
-    people: NDArray[np.float64],
-    boxes: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the squared distance of each point within which k people are; infinity if nowhere.
-
-    Parameters
-    ----------
-    asked
-        Coordinates (n, 3).
-    k
-        Above 0.
-    points, people, boxes, sums
-        Of the tree.
-    """
-    n, n_leaves = len(points), len(sums) // 2
-    found = np.empty(len(asked))
-    stack, gaps = np.empty(_DEEPEST, np.int64), np.empty(_DEEPEST)
-    near, weight = np.empty(64), np.empty(64)  # a heap, the furthest first
-    for number in range(len(asked)):
-        here, bound, size, total = asked[number], np.inf, 0, 0.0
-        top, stack[0], gaps[0] = 1, 1, 0.0
-        while top:
-            top -= 1
-            node = stack[top]
-            if gaps[top] >= bound:
-                continue
-            if node < n_leaves:
-                closer, further = 2 * node, 2 * node + 1
-                gap, other = _least(here, boxes[closer]), _least(here, boxes[further])
-                if other < gap:
-                    closer, further, gap, other = further, closer, other, gap
-                stack[top], gaps[top] = further, other
-                stack[top + 1], gaps[top + 1] = closer, gap
-                top += 2
-                continue
-            leaf = node - n_leaves
-            for i in range(n * leaf // n_leaves, n * (leaf + 1) // n_leaves):
-                apart = _apart(here, points[i])
-                if apart >= bound or people[i] <= 0:
-                    continue
-                if size == len(near):
-                    near, weight = np.append(near, near), np.append(weight, weight)
-                _push(near, weight, size, apart, people[i])
-                size += 1
-                total += people[i]
-                while total - weight[0] >= k:
-                    total -= weight[0]
-                    size -= 1
-                    _pop(near, weight, size)
-                if total >= k:
-                    bound = near[0]
-        found[number] = bound
-    return found
-
-
-@inlined
-def _push(
-    near: NDArray[np.float64], weight: NDArray[np.float64], size: int, apart: float, people: float
-) -> None:
-    while size:
-        parent = (size - 1) // 2
-        if near[parent] >= apart:
-            break
-        near[size], weight[size] = near[parent], weight[parent]
-        size = parent
-    near[size], weight[size] = apart, people
-
-
-@inlined
-def _pop(near: NDArray[np.float64], weight: NDArray[np.float64], size: int) -> None:
-    """Take off the first of one more than `size`."""
-    apart, people, place = near[size], weight[size], 0
-    while 2 * place + 1 < size:
-        child = 2 * place + 1
-        if child + 1 < size and near[child + 1] > near[child]:
-            child += 1
-        if apart >= near[child]:
-            break
-        near[place], weight[place] = near[child], weight[child]
-        place = child
-    near[place], weight[place] = apart, people
 
 
 @njit(nogil=True, cache=True)

@@ -10,7 +10,6 @@ import numpy as np
 from halfmask._errors import DataError, ParameterError
 from halfmask._validation import list_of
 from halfmask.geo import Points
-from halfmask.geo.points import arc_of
 from halfmask.masks._numbers import is_number
 from halfmask.masks._row_draws import row_fractions
 from halfmask.masks.geo._geomask import Geomask, check_rising
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from halfmask.masks.geo._geomask import DrawnPlaces
 
-#: The farthest from the centre in degrees' maps, in metres: there is the earth still flat enough.
+#: The farthest from a centre on the earth, in metres: up to there it is flat enough.
 _FARTHEST: Final = 1e6
 
 
@@ -101,21 +100,12 @@ class AffinePoints(Geomask):
 
     def _from_centre(self, points: Points) -> NDArray[np.complex128]:
         """Return how many metres east of the centre points are, and north as imaginary part."""
-        centre = self._centre(1)
-        away = points.in_space() - centre.in_space()
-        if not points.on_earth:
-            return np.asarray(away @ (1, 1j))
-        far = arc_of(np.linalg.norm(away, axis=1))
-        beyond = int((far > _FARTHEST).sum())
-        if beyond:
+        away = points.seen_from(self._centre(1))
+        beyond = int((np.hypot(*away.T) > _FARTHEST).sum())
+        if beyond and points.on_earth:
             raise DataError(
                 f"{beyond} points lie more than {_FARTHEST / 1000:,.0f} km from the centre of the "
                 f"mask {self.name!r}.",
                 hint="Give another 'centre', or mask them in parts.",
             )
-        lon, lat = np.radians((centre.x[0], centre.y[0]))
-        east = np.array((-np.sin(lon), np.cos(lon), 0.0))
-        north = np.array((-np.sin(lat) * np.cos(lon), -np.sin(lat) * np.sin(lon), np.cos(lat)))
-        flat = away @ (east + 1j * north)
-        # The way on the ground, not the line below it.
-        return np.asarray(flat * np.divide(far, abs(flat), out=np.ones_like(far), where=far > 0))
+        return np.asarray(away @ (1, 1j))

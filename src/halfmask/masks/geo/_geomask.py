@@ -13,14 +13,14 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
 from halfmask._random import derived_key
-from halfmask.geo import AreaMap, Maps, PlaceColumns, PointMap, Points, Unit
+from halfmask._validation import number_between
+from halfmask.geo import AreaMap, Cells, Maps, PlaceColumns, PointMap, Points, Unit
 from halfmask.masks._mask import MaskTraits
 from halfmask.masks._numbers import EXACT, check_numeric, is_number
 from halfmask.masks._row_draws import fractions
 from halfmask.masks._strata import check_apart
 from halfmask.masks._table_mask import HeldColumns
 from halfmask.masks._token import text_of
-from halfmask.masks.geo._squares import middles
 from halfmask.masks.pseudonym import Pseudonym
 
 if TYPE_CHECKING:
@@ -122,6 +122,8 @@ class Geomask(Pseudonym):
     def _check_together(self) -> None:
         check_apart(self.columns, self.reads, mask=self.name, named="person")
         point_columns(self)
+        if self.same_within:
+            number_between(1, 1e7, owner=type(self).__name__, same_within=self.same_within)
         given = [it.name for it in fields(self) if getattr(self, it.name) != it.default]
         refused = [name for name in given if name in self.without]
         if refused:
@@ -301,6 +303,11 @@ class Geomask(Pseudonym):
 def point_columns(mask: Any) -> PlaceColumns:  # noqa: ANN401 # one that has them
     """Return the two columns of a mask of points."""
     return PlaceColumns(mask.columns, mask.unit, getattr(mask, "crs", None))
+
+
+def middles(points: Points, metres: float) -> Points:
+    """Return the middle of the square of each point, of this width."""
+    return Cells((metres / 1000,), points.unit, points.crs).middles(points)
 
 
 def check_rising(*, whole: bool = False, most: float = 1e7, owner: str, **named: object) -> None:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from halfmask.masks._mask import counted_claim
-from halfmask.masks.geo._geomask import Geomask
-from halfmask.masks.geo._squares import middles
+from halfmask.masks.geo._geomask import Geomask, middles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

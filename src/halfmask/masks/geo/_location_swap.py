@@ -64,6 +64,11 @@ class LocationSwap(Geomask):
     def _check_own(self) -> None:
         check_rising(owner="LocationSwap", radius=self.radius)
 
+    @property
+    def draws_by_rows(self) -> bool:
+        """Whether the places of the table are those that are written."""
+        return self.addresses is None
+
     def _masked(self, places: DrawnPlaces) -> Points:
         persons: list[str] | None = None
         others = PointMap(points=places.points, people=np.ones(len(places)))

@@ -38,7 +38,8 @@ class StreetNodes(Geomask):
     a person have equal masked places in each release of the scope with the same map.
 
     **Edge cases.** With one node, all homes near it are written as it, and how many these are isn't
-    counted. Nodes that are equally far all count as near. A map with fewer nodes is an error.
+    counted. Nodes that are equally far all count as near. A home that is a node may stay where it
+    is. A map with fewer nodes is an error.
 
     Examples
     --------

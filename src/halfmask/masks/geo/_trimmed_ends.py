@@ -9,22 +9,20 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import DataError, SchemaError
+from halfmask._foreign import need
 from halfmask.geo import Unit  # noqa: TC001 # of a field
 from halfmask.geo.points import straight_of
 from halfmask.masks._checked_mask import CheckedMask
 from halfmask.masks._mask import MaskTraits
 from halfmask.masks._sampling import KeptRows
 from halfmask.masks._strata import check_apart
-from halfmask.masks.geo._geomask import point_columns
-from halfmask.masks.geo._squares import middles
+from halfmask.masks.geo._geomask import middles, point_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.geo import Points
 
-#: Rows whose distances are measured at once.
-_BLOCK: Final = 1 << 15
 #: In widths of a square: one more than its corners are from its middle.
 _ZONE: Final = 1.75
 
@@ -144,16 +142,14 @@ class TrimmedEnds(CheckedMask):
         self, points: Points, owners: NDArray[np.int64], zones: pl.DataFrame
     ) -> NDArray[np.bool_]:
         """Return which rows are in a zone of their owner."""
+        need("scipy")
+        from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
+
         centres = replace(points, x=zones["x"].to_numpy(), y=zones["y"].to_numpy())
-        space, middle = points.in_space(), centres.in_space()
         most = np.array(_ZONE * self.metres)
         most = straight_of(most) if points.on_earth else most
-        zones = zones.select("owner").with_row_index("zone")
-        near = np.zeros(len(points), dtype=np.bool_)
-        for start in range(0, len(points), _BLOCK):
-            block = pl.DataFrame({"owner": owners[start : start + _BLOCK]}).with_row_index("row")
-            pairs = block.join(zones, on="owner")
-            row, zone = start + pairs["row"].to_numpy(), pairs["zone"].to_numpy()
-            apart = np.linalg.norm(space[row] - middle[zone], axis=1)
-            near[row[apart <= most]] = True
-        return near
+        # On one more axis, owners are further apart than a zone reaches.
+        tree = cKDTree(np.column_stack((centres.in_space(), 2 * most * zones["owner"].to_numpy())))
+        asked = np.column_stack((points.in_space(), 2 * most * owners))
+        far, _ = tree.query(asked, distance_upper_bound=np.nextafter(most, np.inf), workers=-1)
+        return np.asarray(far <= most)

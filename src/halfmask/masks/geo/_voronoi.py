@@ -64,6 +64,11 @@ class VoronoiEdges(Geomask):
                 hint="Take the mask 'donut' or 'location-swap' to keep points in their areas.",
             )
 
+    @property
+    def draws_by_rows(self) -> bool:
+        """Whether the places of the table are those that are written."""
+        return self.addresses is None
+
     def _masked(self, places: DrawnPlaces) -> Points:
         need("scipy")
         sites = places.points

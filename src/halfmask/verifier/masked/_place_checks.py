@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 #: Metres of a unit, and the digits behind the point of a centre.
 _UNITS: Final = {"metres": (1.0, 2), "kilometres": (1000.0, 5), "feet": (0.3048, 2)}
 _DEGREE_DIGITS: Final = 7
-#: From pole to pole over the ground, in metres.
-_POLE_TO_POLE: Final = 20_003_931.0
+#: From pole to pole over the ground, and round the equator, in metres.
+_MERIDIAN: Final = 20_003_930.0
+_EQUATOR: Final = 40_075_020.0
 #: The share of epsilon that draws may use: the rest is for floats, rounding and the earth's shape.
 _DRAWN_SHARE: Final = 0.999
 
@@ -32,10 +33,10 @@ def check_centres(claim: Claim, table: pl.LazyFrame) -> ClaimCount:
     width, unit = _number(claim.parameters.get("width")), claim.parameters.get("unit")
     x, y, rows = _points(claim, table)
     if unit == "degrees":
-        n_rows = max(1, int(_POLE_TO_POLE / width))
+        n_rows = max(1, round(_MERIDIAN / width))
         row = np.clip(np.rint((y + 90) / 180 * n_rows - 0.5), 0, n_rows - 1)
         lat = (row + 0.5) / n_rows * 180 - 90
-        n_columns = np.maximum(1, np.floor(2 * n_rows * np.cos(np.radians(lat))))
+        n_columns = np.maximum(1, np.rint(_EQUATOR * np.cos(np.radians(lat)) / width))
         column = np.rint((x + 180) / 360 * n_columns - 0.5) % n_columns
         away = np.maximum(np.abs(x - ((column + 0.5) / n_columns * 360 - 180)), np.abs(y - lat))
         away[(x == 0) & (y == 0)] = 0  # which stands for an unknown place, and stays

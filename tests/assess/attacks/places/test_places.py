@@ -7,11 +7,10 @@ import polars as pl
 import pytest
 
 from halfmask._errors import ColumnNotFoundError, DataError, ParameterError
-from halfmask.assess._places import plane_about
 from halfmask.assess.attacks import PlacesTarget, attack
 from halfmask.assess.attacks.events._traces import seconds
 from halfmask.assess.attacks.places import AddressSnapping, HomeAndWork, PlaceAveraging, TripUnicity
-from halfmask.assess.attacks.places._addresses import _by_metres, _by_rank
+from halfmask.assess.attacks.places._guesses import _by_metres, _by_rank
 from halfmask.assess.attacks.places._trips import _at_night, _at_work
 from halfmask.geo import PointMap, Points
 from halfmask.masks import AffinePoints
@@ -293,7 +292,7 @@ def test_a_plane_keeps_distances_and_bearings_from_its_centre():
     turn = np.linspace(0, 2 * np.pi, 16)
     east, north = 3e5 * np.sin(turn), 3e5 * np.cos(turn)
     centre = Points(x=np.full(16, 8.0), y=np.full(16, 50.0))
-    plane = plane_about(centre.in_space()[0], centre.moved(east, north).in_space())
+    plane = centre.moved(east, north).seen_from(centre)
     assert np.abs(plane - np.column_stack((east, north))).max() < 3
 
 

@@ -19,11 +19,38 @@ from halfmask.assess.attacks.events._traces import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from halfmask.assess._arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=EventsTarget):
+class PointUnicity(DeclaredAttack):
+    """What attacks have in common that count those whom a few points single out."""
+
+    points: tuple[int, ...] = field(default=(1, 2, 4), metadata={"of": "numbers", "ge": 1})
+
+    def _unique(self, what: str, curves: Mapping[str, Sequence[Bools]]) -> Found:
+        """Return who is unique by each number of points: by the first curve; details by name."""
+        first = next(iter(curves.values()))
+        return tuple(
+            self._make_outcome(
+                f"{what} unique by {each} point{'s' * (each > 1)}",
+                SuccessCount(int(first[place].sum()), len(first[place])),
+                needed=(100, what),
+                baseline=Certain(0.0),
+                details={
+                    name: float(curve[place].mean())
+                    for name, curve in curves.items()
+                    if name and len(first[place])
+                },
+            )
+            for place, each in enumerate(self.points)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrajectoryUniqueness(PointUnicity, name="events/uniqueness", target=EventsTarget):
     """Count the traces that some random points single out.
 
     Parameters
@@ -45,7 +72,6 @@ class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=Even
     the baseline is a point of a random person.
     """
 
-    points: tuple[int, ...] = field(default=(1, 2, 4), metadata={"of": "numbers", "ge": 1})
     resolutions: tuple[float, ...] = field(
         default=(60.0, 3600.0, 86_400.0),
         metadata={"of": "numbers", "or_none": True, "gt": 0, "le": 1e12},
@@ -69,27 +95,13 @@ class TrajectoryUniqueness(DeclaredAttack, name="events/uniqueness", target=Even
         timed = target.time and target.released_name(target.time)
         time = seconds(left[timed]) if timed else np.zeros(left.height)
         chosen = rng.permutation(np.flatnonzero(owned.crowd))[: self.n_traces]
-        curves: dict[float, list[Bools]] = {}
+        curves: dict[str, list[Bools]] = {}
         for step in (0.0, *self.resolutions) if timed else (0.0,):
             kept = TracePoints.of(trace, n, item, np.floor(time / step) if step else time)
-            curves[step] = [kept.unique(chosen, each, rng) for each in self.points]
-        outcomes = []
-        for place, each in enumerate(self.points):
-            found = curves[0.0][place]
-            outcomes.append(
-                self._make_outcome(
-                    f"traces unique by {each} point{'s' * (each > 1)}",
-                    SuccessCount(int(found.sum()), len(found)),
-                    needed=(100, "traces"),
-                    baseline=Certain(0.0),
-                    details={
-                        f"at steps of {step:g} s": float(curve[place].mean())
-                        for step, curve in curves.items()
-                        if step and len(chosen)
-                    },
-                )
-            )
-        return tuple(outcomes)
+            curves[f"at steps of {step:g} s" if step else ""] = [
+                kept.unique(chosen, each, rng) for each in self.points
+            ]
+        return self._unique("traces", curves)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,8 +11,7 @@ Attack a :class:`~halfmask.assess.attacks.PlacesTarget`:
 
 from __future__ import annotations
 
-from halfmask.assess.attacks.places._addresses import AddressSnapping
-from halfmask.assess.attacks.places._guesses import AffineBreak, PlaceAveraging
+from halfmask.assess.attacks.places._guesses import AddressSnapping, AffineBreak, PlaceAveraging
 from halfmask.assess.attacks.places._trips import HomeAndWork, TripUnicity
 
 __all__ = [

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from halfmask.assess._places import cells_in, plane_about
-from halfmask.assess.attacks._arms import Certain, SuccessCount
-from halfmask.assess.attacks._attack import DeclaredAttack, Found, given, required
+from halfmask.assess.attacks._attack import Found, given, required
 from halfmask.assess.attacks._places_target import PlacesTarget
 from halfmask.assess.attacks.events._traces import merged_codes, seconds
-from halfmask.assess.attacks.events._uniqueness import TracePoints
+from halfmask.assess.attacks.events._uniqueness import PointUnicity, TracePoints
 from halfmask.assess.attacks.places._guesses import PlaceGuesses
 
 if TYPE_CHECKING:
@@ -60,7 +58,7 @@ class HomeAndWork(PlaceGuesses, name="places/home-and-work", target=PlacesTarget
         traces, first = np.unique(trace, return_index=True)
         some = rng.permutation(len(traces))[: self.n_people]
         owner = who[target.owner_of_row[first[some]]]
-        true, seen = (plane_about(target.middle, it.in_space()) for it in target.places)
+        true, seen = (it.seen_from(target.middle) for it in target.places)
         before, after = (seconds(table[time]) for table in tables)
         found = []
         for what, at in (("homes", _at_night), ("workplaces", _at_work)):
@@ -83,7 +81,7 @@ def _usual(who: Ints, plane: Floats, chosen: Bools, cell: float, asked: Ints) ->
     there = np.flatnonzero(chosen & ~np.isnan(plane[:, 0]))
     x, y = plane[there].T
     usual = (
-        pl.DataFrame({"who": who[there], "cell": cells_in(plane[there], cell), "x": x, "y": y})
+        pl.DataFrame({"who": who[there], "cell": _cells_in(plane[there], cell), "x": x, "y": y})
         .group_by("who", "cell")
         .agg(pl.col("x", "y").median(), pl.len().alias("n"))
         .sort("who", "n", "cell", descending=[False, True, False])
@@ -91,6 +89,12 @@ def _usual(who: Ints, plane: Floats, chosen: Bools, cell: float, asked: Ints) ->
     )
     found = pl.DataFrame({"who": asked}).join(usual, on="who", how="left", maintain_order="left")
     return found["x", "y"].fill_null(np.nan).to_numpy()
+
+
+def _cells_in(plane: Floats, width: float) -> Ints:
+    """Return a number for the square cell of each point, alike in the same cell."""
+    cell = np.floor(plane / width).astype(np.int64)
+    return np.unique(cell, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
 
 def _at_night(when: Floats) -> Bools:
@@ -104,7 +108,7 @@ def _at_work(when: Floats) -> Bools:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TripUnicity(DeclaredAttack, name="places/unicity", target=PlacesTarget, needs=_NEEDS):
+class TripUnicity(PointUnicity, name="places/unicity", target=PlacesTarget, needs=_NEEDS):
     """Count the people whom some random points of theirs single out.
 
     Parameters
@@ -124,7 +128,6 @@ class TripUnicity(DeclaredAttack, name="places/unicity", target=PlacesTarget, ne
     released column of the person. Without a release nobody is unique: control and baseline are 0.
     """
 
-    points: tuple[int, ...] = field(default=(1, 2, 4), metadata={"of": "numbers", "ge": 1})
     cell: float = field(default=100.0, metadata={"gt": 0, "le": 1e7})
     step: float = field(default=_HOUR, metadata={"gt": 0, "le": 1e12})
     n_people: int = field(default=2000, metadata={"ge": 1})
@@ -135,29 +138,14 @@ class TripUnicity(DeclaredAttack, name="places/unicity", target=PlacesTarget, ne
         rows = np.flatnonzero(points.present)
         left = target.released[rows]
         trace = merged_codes([(left, [required(target.person, "the person")])])[0]
-        plane = plane_about(target.middle, points.take(rows).in_space())
+        plane = points.take(rows).seen_from(target.middle)
         time = seconds(left[required(target.time, "the time")])
         n = int(trace.max(initial=-1)) + 1
         chosen = rng.permutation(np.unique(trace))[: self.n_people]
-        known = [(self.cell * wider, self.step * longer) for wider, longer in _COARSER]
-        curves = [
-            [kept.unique(chosen, each, rng) for each in self.points]
-            for kept in (
-                TracePoints.of(trace, n, cells_in(plane, metres), np.floor(time / step))
-                for metres, step in known
-            )
-        ]
-        return tuple(
-            self._make_outcome(
-                f"people unique by {each} point{'s' * (each > 1)}",
-                SuccessCount(int(curves[0][place].sum()), len(chosen)),
-                needed=(100, "people"),
-                baseline=Certain(0.0),
-                details={
-                    f"at {metres:g} m and {step:g} s": float(curve[place].mean())
-                    for (metres, step), curve in zip(known, curves, strict=True)
-                    if len(chosen)
-                },
-            )
-            for place, each in enumerate(self.points)
-        )
+        curves = {}
+        for wider, longer in _COARSER:
+            metres, step = self.cell * wider, self.step * longer
+            kept = TracePoints.of(trace, n, _cells_in(plane, metres), np.floor(time / step))
+            curve = [kept.unique(chosen, each, rng) for each in self.points]
+            curves[f"at {metres:g} m and {step:g} s"] = curve
+        return self._unique("people", curves)

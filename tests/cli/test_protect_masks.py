@@ -90,3 +90,22 @@ def test_strict_passes_where_nobody_is_found_again(files, run):
 
     assert done.status == 0
     assert json.loads(done.out)["warnings"] == []
+
+
+@pytest.mark.slow
+def test_places_have_their_distances_and_what_finds_them(files, run):
+    """Whoever moves points asks how far, and how many people live near."""
+    rng = np.random.default_rng(4)
+    pl.DataFrame(4.9 + 0.05 * rng.random((200, 2)), schema=["lon", "lat"]).write_csv(files[0])
+    columns = "".join(
+        f'{it} = {{ role = "insensitive", kind = "numeric" }}\n' for it in ("lon", "lat")
+    )
+    mask = "centre = [4.9, 4.9]\nrotation = 90\nscale = [1, 1]\nshift = 500"
+    mask = f'[[masks]]\nname = "affine"\ncolumns = ["lon", "lat"]\n{mask}\n'
+    files[1].write_text(f"halfmask = 1\n[columns]\n{columns}{mask}")
+
+    done = run("protect", *files)
+    assert "Places in lon and lat: 200 points were moved by " in done.out
+    assert "Warning: Places can be found: places/affine-break" in done.out
+    warnings = json.loads(run("protect", *files, "--overwrite", "--json").out)["warnings"]
+    assert any(it.startswith("Places can be found") for it in warnings)

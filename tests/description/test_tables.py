@@ -187,6 +187,8 @@ DAYS = [dt.date(2020, 1, 1) + dt.timedelta(days=i % 150) for i in range(N)]
         ("black", ["yes", "no"] * (N // 2), "quasi_identifier"),
         ("subject", [i // 4 for i in range(N)], "identifier"),
         ("patient", ["yes", "no"] * (N // 2), "insensitive"),
+        ("rider", [f"r{i // 4}" for i in range(N)], "identifier"),
+        ("ride", [f"ride {i % 30}" for i in range(N)], "insensitive"),
         ("idno", [7 * i for i in range(N)], "identifier"),
         ("bib_num", [7 * i for i in range(N)], "identifier"),
     ],

@@ -218,8 +218,12 @@ def test_areas_whose_people_are_not_known_are_in_no_region():
     rule = Areas(squares(2), people, (9,))
 
     assert rule.of_codes(pl.Series(["a00", "a01"]), column="c").to_list() == ["a00 + 1 more"] * 2
-    with pytest.raises(DataError, match="2 points lie in no area of the map for which people"):
+    with pytest.raises(DataError, match="2 points lie in areas whose people aren't") as refused:
         rule.locate(points((0.5, 1.5), (0.5, 0.5), (1.5, 1.5)))
+    assert "lacks 2 of the 4 areas" in str(refused.value)
+    assert "lost zeros" in str(refused.value)
+    with pytest.raises(DataError, match="1 points lie in no area of the map"):
+        rule.locate(points((0.5, 1.5), (7, 7)))
     with pytest.raises(DataError, match="has 0 in all"):
         Areas(squares(2), AreaMap(names=pl.Series(["x"]), people=np.array([9.0])), (9,))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -145,6 +146,15 @@ def test_heights_are_left_out(write):
     found = write(feature(polygon([[*it, 7.5] for it in box(0, 0, 1, 1)])))
 
     assert {len(it) for it in found.outline(0)["coordinates"][0]} == {2}
+
+
+def test_outlines_wind_as_the_standard_of_geojson_asks(write):
+    clockwise, hole = box(0, 0, 9, 9)[::-1], box(2, 2, 3, 3)
+    found = write(feature({"type": "Polygon", "coordinates": [clockwise, hole]}))
+    rings = found.outline(0)["coordinates"]
+
+    turns = [sum(a * d - b * c for (a, b), (c, d) in itertools.pairwise(it)) for it in rings]
+    assert [it > 0 for it in turns] == [True, False]  # the hole runs the other way
 
 
 def test_whole_numbers_of_parquet_are_names(tmp_path):
@@ -439,6 +449,17 @@ def test_points_beyond_belong_to_what_is_in_reach(write):
     found = write(*coast, name="name", reach=10_000)
     assert found.locate(sea).tolist() == [0, -1, 1, 0]
     assert write(*coast, name="name", reach=800).locate(sea).tolist() == [-1, -1, -1, 0]
+
+
+def test_the_nearest_in_reach_is_so_in_metres_and_not_in_degrees(write):
+    """At 60 degrees, a degree eastwards is half as long as one northwards."""
+    coast = [
+        feature(polygon(box(10, 60.02, 11, 61)), name="north"),  # 2.2 km
+        feature(polygon(box(10.53, 59, 11, 60.01)), name="east"),  # 1.7 km
+    ]
+    sea = at((10.5, 60.0))
+    assert write(*coast, name="name", reach=3000).locate(sea).tolist() == [1]
+    assert write(*coast, name="name", reach=2000).locate(sea).tolist() == [1]
 
 
 @pytest.mark.parametrize(

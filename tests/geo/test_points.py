@@ -73,6 +73,12 @@ def test_a_unit_is_one_of_four():
         PlaceColumns(("x", "y"), "miles")  # type: ignore[arg-type]
 
 
+def test_one_latitude_in_many_that_is_none_does_not_exchange_them():
+    message = refused(DataError, [4.9] * 40, [52.4] * 39 + [95.0])
+
+    assert "lie beyond the earth in 1 of 40 rows" in message
+
+
 def test_one_coordinate_alone_is_counted():
     message = refused(DataError, [77.123, None, 1.0, 2.0], [None, 1.0, 1.0, None])
 

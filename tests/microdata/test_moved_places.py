@@ -85,9 +85,12 @@ def _found(manifest, name):
 
 def test_an_affine_mask_is_warned_of_and_refused_where_strict(tmp_path):
     mask = 'name = "affine"\ncentre = [4.9, 52]\nrotation = 90\nscale = [0.9, 1.1]\nshift = 500'
-    [places] = released(tmp_path, mask).facts.places
+    release = released(tmp_path, mask)
+    [places] = release.facts.places
     assert verdicts(places.findings)["places/affine-break", "3 known ones"] == "broken"
     assert "places/affine-break" in places.warning
+    release.write(tmp_path / "out")
+    assert "Places can be found" in (tmp_path / "out" / "report.html").read_text()
     with pytest.raises(GuaranteeNotMetError, match=r"Places can be found|links"):
         released(tmp_path, mask, strict=True)
 
@@ -116,6 +119,54 @@ def test_few_rows_and_missing_places_arent_measured(tmp_path):
     half = pl.concat([town()[:200], gone[200:]])
     [places] = released(tmp_path, mask, table=half).facts.places
     assert places.utility.points == 200
+
+
+def test_one_place_in_many_rows_isnt_measured(tmp_path):
+    """How far it was moved is what nobody may be told."""
+    one = town().with_columns(pl.lit(4.9).alias("lon"), pl.lit(52.01).alias("lat"))
+    assert released(tmp_path, 'name = "gaussian"\nsigma = 150', table=one).facts.places == ()
+
+
+def test_people_are_counted_by_the_map_of_the_mask_and_not_by_the_first_one(tmp_path):
+    clinics = '[maps.clinics]\nfile = "clinics.csv"\npoints = ["x", "y"]\n'
+    town(2, 9).select(x="lon", y="lat").write_csv(tmp_path / "clinics.csv")
+    mask = 'name = "donut"\nk = [8, 30]\naddresses = "dwellings"'
+    [places] = released(tmp_path, mask, maps=clinics + DWELLINGS).facts.places
+    assert places.risks[0].least >= 8
+
+
+def test_people_are_counted_by_a_map_in_another_reference_system(tmp_path):
+    pyproj = pytest.importorskip("pyproj")
+    change = pyproj.Transformer.from_crs("EPSG:4326", "EPSG:28992", always_xy=True)
+    x, y = change.transform(*town().select("lon", "lat"))
+    rows = town().with_columns(lon=pl.Series(x), lat=pl.Series(y))
+    homes = pl.concat([town(), town(1, 5 * N)]).select("lon", "lat")
+    x, y = pyproj.Transformer.from_crs("EPSG:4326", "EPSG:25831", always_xy=True).transform(*homes)
+    pl.DataFrame({"x": x, "y": y}).write_csv(tmp_path / "other.csv")
+    where = 'file = "other.csv"\npoints = ["x", "y"]\nunit = "metres"\ncrs = "EPSG:25831"\n'
+    mask = 'name = "donut"\nk = [8, 30]\naddresses = "other"\nunit = "metres"\ncrs = "EPSG:28992"'
+    release = released(tmp_path, mask, maps="[maps.other]\n" + where, table=rows)
+    [risk] = release.facts.places[0].risks
+    assert 8 <= risk.least < 100
+
+
+def test_rows_that_are_dropped_near_ends_are_not_measured_as_moved(tmp_path):
+    rows = town().with_columns(trip=pl.col("id") // 20, at=pl.col("id"))
+    more = '[columns.trip]\nrole = "identifier"\n[columns.at]\nrole = "identifier"\n'
+    mask = 'name = "trimmed-ends"\nmetres = 90\ntrip = "trip"\ntime = "at"'
+    assert released(tmp_path, mask, maps=more, table=rows).facts.places == ()
+
+
+def test_only_the_owner_gets_measures_beside_an_accounted_guarantee(tmp_path):
+    """A mean and a deviation of all homes give the last one to whom knows the others."""
+    release = released(tmp_path, 'name = "planar-laplace"\nepsilon = 1.386\nmetres = 200')
+    assert release.facts.places[0].utility.points == N
+    release.write(tmp_path / "out")
+    details = json.loads((tmp_path / "out/manifest.json").read_text())["details"]
+    assert details["risk"] == details["utility"] == {}
+    page = (tmp_path / "out/report.html").read_text()
+    assert "points were moved by" not in page
+    assert "IL1s" not in page
 
 
 def test_places_of_rows_that_are_sampled_are_those_of_the_same_people(tmp_path):

@@ -69,6 +69,10 @@ def test_a_place_counts_with_the_other_quasi_identifiers(method: str, tmp_path: 
     checked = hm.verify(tmp_path / "out")
     assert checked.holds
     assert [each.claim.model for each in checked.claims] == ["k-anonymity", "areas-of-places"]
+    page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
+    assert "areas-of-places of column &#39;home&#39; holds" in page
+    assert "Before: by the finest areas of home." in page
+    assert "<bdi>places/home.geojson</bdi>" in page
     labels = set(release.data["home"].drop_nulls())
     areas = json.loads((tmp_path / "out/places/home.geojson").read_text(encoding="utf-8"))
     assert {each["properties"]["label"] for each in areas["features"]} == labels

@@ -42,12 +42,18 @@ def show_masked(release: Release[MaskFacts], screen: Console, *, verbose: bool) 
         screen.print(f"Warning: {printable(warning)}", style=WARNED, soft_wrap=True)
     if found.il1s is not None:
         screen.print(f"Change of numbers (IL1s): {found.il1s:.3f}")
+    for each in release.facts.places:
+        said = " ".join(it.sentence for it in (each.utility, *each.risks))
+        named = printable(" and ".join(each.columns))
+        screen.print(f"\nPlaces in {named}: {said}", soft_wrap=True)
+        if each.warning is not None:
+            screen.print(f"Warning: {each.warning}", style=WARNED, soft_wrap=True)
 
 
 def warnings_of_masked(release: Release[MaskFacts]) -> list[str]:
-    """Return the warning that attacks find people again."""
-    found = release.facts.assessment
-    return [] if found is None or found.warning is None else [found.warning]
+    """Return the warnings that attacks find people or places again."""
+    measured = (release.facts.assessment, *release.facts.places)
+    return [it.warning for it in measured if it is not None and it.warning is not None]
 
 
 def _arms(finding: rooms.assess.attacks.Finding) -> tuple[str, ...]:
@@ -180,6 +186,11 @@ def _show_risk(release: Release[ClassFacts], screen: Console) -> None:
         shares = [each.highest.value for each in (before.journalist, after.journalist)]
         table.add_row("at worst, among the population", *map(percent, shares))
     screen.print(table)
+    policy = release.policy
+    places = [it for it in release.source.plan.quasi_identifiers if policy.columns[it].place]
+    if places:
+        named = printable(", ".join(places))
+        screen.print(f"Before: by the finest areas of {named}. Raw places single out more.")
 
 
 def _show_columns(risk: rooms.assess.risk.ReleasedColumnsRisk, screen: Console) -> None:

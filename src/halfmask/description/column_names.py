@@ -78,7 +78,7 @@ def hint_of(name: str) -> NameHint | None:
     if not strong and (topic := _inside(words)) is not None:
         return NameHint(topic, strong=True, inside=True, measures=measures)
     if not found:
-        # "subject" or "patient" alone numbers them, if its values are numbers of many.
+        # "subject" or "patient" alone numbers them, if its values are numbers or codes of many.
         is_person = len(words) == 1 and words[0] in PERSON_WORDS
         return NameHint(PERSON_ALONE, strong=False) if is_person else None
     _, _, topic = max(strong or found, key=lambda hit: hit[:2])

@@ -23,7 +23,8 @@ PERSON_WORDS = _split_words(
     "visitor, guest, subscriber, voter, taxpayer, insured, case, encounter, admission, visit, "
     "household, family, owner, kunde, patienten, mitarbeiter, versicherten, salarie, cliente, "
     "paciente, paziente, usuario, invoice, order, transaction, booking, claim, policy, contract, "
-    "session, device, vehicle"
+    "session, device, vehicle, rider, driver, passenger, cyclist, commuter, traveller, traveler, "
+    "trip, ride, journey"
 )
 ID_WORDS = _split_words(
     "id, ids, no, nr, num, nbr, number, key, code, ref, reference, identifier, identification, "

@@ -59,6 +59,8 @@ class ColumnProfile:
     mean_words: float = 0.0
     leading_zeros: float = 0.0
     whole_numbers: bool = False
+    # Texts of one word that has a digit, such as r017.
+    numbered: float = 0.0
     ranges: float = 0.0
     patterns: dict[str, float] = field(default_factory=dict)
     form: TextForm | None = None
@@ -179,6 +181,7 @@ def _count_texts(texts: pl.Series, different: pl.Series) -> dict[str, object]:
         "mean_length": _mean(some.str.len_chars()),
         "mean_words": _mean(some.str.count_matches(r"\s+") + 1),
         "leading_zeros": _mean(some.str.contains(r"^0\d+$")),
+        "numbered": _mean(some.str.contains(r"^\S*\d\S*$")),
         # What has no order to the release has none here.
         "ranges": ranges if ranges >= 0.5 and has_order(different) else 0.0,
         "patterns": pattern_shares(some),

@@ -215,7 +215,8 @@ def _by_weak_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict 
 def _has_many(profile: ColumnProfile, hint: NameHint) -> bool:
     """Return whether there are as many different values as numbers or names of people have."""
     if hint.topic.about == "a person":
-        return profile.distinct >= thresholds.PEOPLE_AT_LEAST and profile.whole_numbers
+        numbers = profile.whole_numbers or profile.numbered >= thresholds.NEARLY_UNIQUE
+        return profile.distinct >= thresholds.PEOPLE_AT_LEAST and numbers
     if hint.topic.kind == "text" and profile.is_number:
         return False
     counted = profile.whole_numbers or not profile.dtype.is_float()

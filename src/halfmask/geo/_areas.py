@@ -37,6 +37,10 @@ _COVER: Final = "Give a map that covers all places, or declare its reach in metr
 _LOST: Final = "Codes that were stored as numbers have lost zeros: read them as texts."
 #: What releases write for everywhere, and at the end for classes that lack some places.
 _RESERVED: Final = r"^\*$| or missing$"
+_UNEQUAL: Final = (
+    "Name areas alike in both maps: codes that were stored as numbers have lost zeros in front. "
+    "Leave rows out where nobody is counted."
+)
 
 
 class _Level(NamedTuple):
@@ -144,13 +148,17 @@ class Areas(PlaceRule):
     ) -> pl.Series:
         """Return the label of the region of each area."""
         finest = self._levels[0]
-        region = np.where(numbers >= 0, finest.of[numbers], -1)
-        outside = int((there & (region < 0)).sum())
+        outside = int((there & (numbers < 0)).sum())
         if outside:
+            raise DataError(f"{outside} {what} in no area of the map.", hint=hint)
+        region = np.where(numbers >= 0, finest.of[numbers], -1)
+        alone = int((there & (region < 0)).sum())
+        if alone:
+            lacking = len(finest.of) - len(self._order)
             raise DataError(
-                f"{outside} {what} in no area of the map"
-                f"{' for which people are known' if self.least else ''}.",
-                hint=hint,
+                f"{alone} {what} in areas whose people aren't known: the map of people lacks "
+                f"{lacking} of the {len(finest.of)} areas.",
+                hint=_UNEQUAL,
             )
         return pl.Series(finest.labels, dtype=pl.String).gather(pl.Series(region).replace(-1, None))
 

@@ -152,9 +152,11 @@ def check_people(people: object, *kinds: type, owner: str) -> None:
     """Raise unless a map is of one of these kinds and says how many people there are."""
     if not isinstance(people, kinds) or getattr(people, "people", None) is None:
         wanted = "named areas" if PointMap not in kinds else "points"
+        without = " without people" if isinstance(people, kinds) else ""
         raise ParameterError(
             f"The 'people' parameter of {owner} must be a map of {wanted} with numbers of people. "
-            f"Got {type(people).__name__}."
+            f"Got {type(people).__name__}{without}.",
+            hint='Name the column of the map that has them: people = "POPULATION".',
         )
 
 

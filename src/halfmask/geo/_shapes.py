@@ -147,7 +147,10 @@ def _unrolled(ring: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def outline_of(shapes: Any, unit: Unit, crs: str | None) -> dict[str, Any]:  # noqa: ANN401 # arrays
-    """Return areas as one in GeoJSON, in longitude and latitude where their system is known."""
+    """Return areas as one in GeoJSON, in longitude and latitude where their system is known.
+
+    Outer rings run counterclockwise, as RFC 7946 asks: some programs draw others inside out.
+    """
 
     def in_degrees(at: NDArray[np.float64]) -> NDArray[np.float64]:
         points = Points(x=at[:, 0], y=at[:, 1], unit=unit, crs=crs).in_system("degrees", None)
@@ -155,7 +158,7 @@ def outline_of(shapes: Any, unit: Unit, crs: str | None) -> dict[str, Any]:  # n
 
     area = shapes[0] if len(shapes) == 1 else shapely.union_all(shapes)
     area = area if crs is None else shapely.transform(area, in_degrees)
-    found: dict[str, Any] = json.loads(shapely.to_geojson(area))
+    found: dict[str, Any] = json.loads(shapely.to_geojson(shapely.reverse(shapely.normalize(area))))
     return found
 
 
@@ -183,13 +186,17 @@ class AreaIndex:
             if self._unit == "degrees":
                 metres *= max(0.01, np.cos(np.radians(np.abs(points.y[out]).max())))
             far = 1.1 * self._reach / metres
-            which, area = self._tree.query_nearest(at, max_distance=far)
+            which, area = self._tree.query(at, predicate="dwithin", distance=far)
             ways = shapely.get_coordinates(shapely.shortest_line(at[which], self._shapes[area])).T
             one, other = (
                 Points(x=it[0], y=it[1], unit=self._unit) for it in (ways[:, ::2], ways[:, 1::2])
             )
-            near = one.metres_to(other) <= self._reach
-            found[out] = self._lowest(len(out), which[near], area[near])
+            # The nearest in degrees needn't be so in metres.
+            metres = one.metres_to(other)
+            order = np.lexsort((area, metres.round(3), which))
+            order = order[metres[order] <= self._reach]
+            held, first = np.unique(which[order], return_index=True)
+            found[out[held]] = area[order[first]]
         return found
 
     def inside(self, points: Points) -> NDArray[np.int64]:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import polars as pl
 
 from halfmask._facts import Facts
 from halfmask.anonymize import Level
 from halfmask.assess.masking import assess_places
-from halfmask.geo import PlaceColumns, PointMap, Points, Unit
+from halfmask.geo import PlaceColumns, PointMap, Points
 from halfmask.geo.points import arc_of
+from halfmask.masks import map_names
+from halfmask.masks.geo import Geomask
 from halfmask.microdata._class_fit import redraw
 from halfmask.microdata._outlined_places import MIXED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.anonymize import CellCounts, Plan
     from halfmask.assess.masking import PlaceAssessment
-    from halfmask.geo import AreaMap, PlaceRule
+    from halfmask.geo import AreaMap, PlaceRule, Unit
     from halfmask.microdata._masked_rows import MaskedRows
     from halfmask.microdata._policy import Policy
 
@@ -33,13 +35,17 @@ _K: Final = 10
 _DRAWN: Final = 2000
 
 
-def assess_moved(rows: MaskedRows, *, share: float) -> Iterator[PlaceAssessment]:
-    """Measure the points that each mask moved, on a share of the rows."""
-    masks: list[Any] = [mask for mask in rows.policy.table_masks if _moves_points(mask)]
+def assess_moved(rows: MaskedRows, *, share: float, least: int) -> Iterator[PlaceAssessment]:
+    """Measure the points that each mask moved, on a share of the rows.
+
+    Of fewer places than the least, measures would say how far each one was moved.
+    """
+    masks: list[Any] = [mask for mask in rows.policy.table_masks if isinstance(mask, Geomask)]
     maps = rows.policy.opened_maps() if masks else {}
     nobodys = {getattr(mask, "nodes", None) for mask in masks}
     for mask in masks:
-        person = [it for it in (getattr(mask, "person", None),) if it is not None]
+        person = [it for it in (mask.person,) if it is not None]
+        own = sorted(maps.items(), key=lambda it: it[0] not in map_names(mask))
         before, after = (
             redraw(source, columns, share=share, engine=rows.engine)
             for source, columns in (
@@ -47,22 +53,20 @@ def assess_moved(rows: MaskedRows, *, share: float) -> Iterator[PlaceAssessment]
                 (rows.table.masked, list(mask.columns)),
             )
         )
+        x, y = (before[name].cast(pl.Float64).fill_nan(None) for name in mask.columns)
+        if before.filter(x.is_not_null() & y.is_not_null()).select(mask.columns).n_unique() < least:
+            continue
         found = assess_places(
             before,
             after.with_columns(before[name] for name in person),
-            PlaceColumns(mask.columns, mask.unit),
-            maps=[it for name, it in maps.items() if name not in nobodys and _fits(it, mask.unit)],
+            PlaceColumns(mask.columns, mask.unit, mask.crs),
+            maps=[it for name, it in own if name not in nobodys and _fits(it, mask.unit)],
             k=(getattr(mask, "k", None) or (_K,))[0],
             person=next(iter(person), None),
             centre=getattr(mask, "centre", None),
         )
         if found is not None:
             yield found
-
-
-def _moves_points(mask: object) -> bool:
-    """Return whether a mask changes points: two columns in a unit of places."""
-    return len(getattr(mask, "columns", ())) == 2 and getattr(mask, "unit", "") in get_args(Unit)
 
 
 def _fits(found: PointMap | AreaMap, unit: Unit) -> bool:

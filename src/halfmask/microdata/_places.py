@@ -169,7 +169,8 @@ def check_place(
     if rule == "hexagons" and unit != "degrees":
         raise PolicyError(
             f"has a hierarchy by 'hexagons', which goes with degrees. Got {unit!r}.",
-            hint="Choose cells, or give longitude and latitude.",
+            hint="Choose cells, or convert x and y to longitude and latitude before, as with "
+            'to_crs("EPSG:4326") of geopandas.',
         )
     if crs is not None and unit == "degrees":
         raise PolicyError("has a crs, which goes with x and y of a plane. Got degrees.")

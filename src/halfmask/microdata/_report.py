@@ -135,6 +135,7 @@ def _claims_card(facts: ReportFacts) -> ChapterBlock:
     sentences = [
         *_more(len(facts.guarantees) - len(rows), "and {} more, below."),
         f"A class is the rows that agree in {which}: {', '.join(names[:_MOST_NAMED])}{more}.",
+        *facts.areas,
     ]
     table = TableBlock("", (), rows or [("Nothing.",)])
     return ChapterBlock("Claims", [table, TextBlock("", sentences, "soft")])
@@ -154,6 +155,9 @@ def _risk_card(facts: ReportFacts) -> ChapterBlock:
             f"{percent(same.share_unique)} of the rows are unique, {percent(same.share_under_k)} "
             f"in classes under {columns.k}."
         )
+    if facts.places:
+        named = ", ".join(shortened(it.column) for it in facts.places[:_MOST_NAMED])
+        sentences.append(f"Before: by the finest areas of {named}. Raw places single out more.")
     shares = {
         "average, before": before.prosecutor.average.value,
         "average, after": average,
@@ -472,6 +476,10 @@ def _governance(facts: ReportFacts) -> Iterator[AnyBlock]:
     rows = [
         (it.name, f"{it.n_rows:,}", f"{it.n_bytes:,}", StyledCell(it.sha256, "code"))
         for it in facts.manifest.files
+    ]
+    rows += [
+        (it.name, "", f"{len(it.text.encode()):,}", StyledCell(it.sha256, "code"))
+        for it in facts.places
     ]
     caption = "The hash changes if one bit of the file does."
     yield TableBlock("", ("File", "Rows", "Bytes", "sha256"), rows, caption)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from halfmask.anonymize import LatticePartition, RoundsPartition
+from halfmask.claims.table_claims import AREAS_OF_PLACES
 from halfmask.data import spellings, steps_needed
 from halfmask.microdata.mask_section import mask_parameters
 from halfmask.verifier.tables import ClaimCheck
@@ -82,6 +83,7 @@ class ReportFacts:
     checked: tuple[str, ...] = ()
     n_waiting: int = 0
     places: tuple[Support, ...] = ()
+    areas: tuple[str, ...] = ()
 
     @property
     def left_out_sentence(self) -> str:
@@ -136,6 +138,7 @@ def report_facts(
         checked=release.checked,
         n_waiting=prepared.n_waiting,
         places=prepared.places,
+        areas=tuple(each.sentence for each in checks if each.model == AREAS_OF_PLACES),
     )
 
 

@@ -82,7 +82,9 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[MaskFacts]:
     assessment = _assess(rows, progress)
     places: tuple[PlaceAssessment, ...] = ()
     if rows.n_out >= LEAST_ROWS:
-        places = tuple(assess_moved(rows, share=min(1.0, ASSESSED_ROWS / rows.n_out)))
+        places = tuple(
+            assess_moved(rows, share=min(1.0, ASSESSED_ROWS / rows.n_out), least=LEAST_ROWS)
+        )
     if inputs.strict:
         _check_strict(rows, assessment, places)
     return Release(
@@ -110,9 +112,10 @@ def files(release: Release[MaskFacts], job: WriteJob) -> Iterator[RowFiles]:
 def details(release: Release[MaskFacts]) -> Mapping[str, Json]:
     """Return columns, techniques, risk and utility."""
     rows: MaskedRows = release.source
-    measured = release.facts.assessment
+    facts = _published(release)
+    measured = facts.assessment
     numbers = {} if measured is None else drop_infinite(measured.to_dict())
-    places = [drop_infinite(it.to_dict()) for it in release.facts.places]
+    places = [drop_infinite(it.to_dict()) for it in facts.places]
     return MaskedDetails(
         rows=RowsRead(n_in=rows.n_in, n_out=rows.n_out),
         columns=tuple(released_columns(rows)),
@@ -122,6 +125,15 @@ def details(release: Release[MaskFacts]) -> Mapping[str, Json]:
         utility={name: it for name, it in numbers.items() if name not in RISK}
         | _of_places(places, ("columns", "utility")),
     ).to_details()
+
+
+def _published(release: Release[MaskFacts]) -> MaskFacts:
+    """Return what is measured, unless a guarantee holds for all that attackers know.
+
+    Exact measures of the original rows aren't part of its arithmetic: only the owner gets them.
+    """
+    accounted = any(it.basis == "accounted" for it in release.claims)
+    return MaskFacts(assessment=None) if accounted else release.facts
 
 
 def _of_places(places: list[dict[str, Json]], names: Sequence[str]) -> dict[str, Json]:
@@ -258,6 +270,7 @@ def leaving(release: Release[MaskFacts]) -> Leaving:
 def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:
     """Return techniques in their order, what became of each column, and what was measured."""
     rows: MaskedRows = release.source
+    facts = _published(release)
     steps = [
         [each.name, ", ".join(each.columns) or "rows", _in_words(each)]
         for each in _stated_masks(rows)
@@ -273,8 +286,8 @@ def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:
         TableBlock(
             title="Columns", columns=("column", "role", "technique"), rows=columns, caption=kept
         ),
-        *_measured_blocks(rows, release.facts.assessment),
-        *(block for each in release.facts.places for block in each.blocks()),
+        *_measured_blocks(rows, facts.assessment),
+        *(block for each in facts.places for block in (*_warned(each.warning), *each.blocks())),
     ]
 
 
@@ -282,7 +295,7 @@ def _measured_blocks(rows: MaskedRows, measured: MaskingAssessment | None) -> Se
     """Return what was measured, and on how many rows if not on all."""
     if measured is None:
         return ()
-    warned = [TextBlock(title="Warning", sentences=[it]) for it in [measured.warning] if it]
+    warned = _warned(measured.warning)
     if measured.rows == rows.n_out:
         return (*warned, *measured.blocks())
     on = (
@@ -290,6 +303,10 @@ def _measured_blocks(rows: MaskedRows, measured: MaskingAssessment | None) -> Se
         "random. Groups have fewer rows there, so linkage is more frequent than among all rows."
     )
     return (*warned, TextBlock(title="Measured rows", sentences=[on]), *measured.blocks())
+
+
+def _warned(warning: str | None) -> tuple[AnyBlock, ...]:
+    return () if warning is None else (TextBlock(title="Warning", sentences=[warning]),)
 
 
 def _change_in_words(rows: MaskedRows, name: str) -> str:

@@ -53,6 +53,8 @@ class PlacesTarget(TakenInputs):
     owners
         For each released row the number of its original row; ``None``: in the same order. Several
         releases of the same people are one table: their rows one below the other.
+    crs
+        The reference system of x and y, if addresses are in another one.
 
     Raises
     ------
@@ -78,11 +80,12 @@ class PlacesTarget(TakenInputs):
     addresses: PointMap | None = None
     centre: tuple[float, float] | None = None
     owners: NDArray[np.int64] | None = field(default=None, metadata={"take": as_whole_numbers})
+    crs: str | None = None
     _read: Any = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         TakenInputs.__post_init__(self)
-        columns = PlaceColumns(self.points, self.unit)
+        columns = PlaceColumns(self.points, self.unit, self.crs)
         names = [*columns.columns, *(it for it in (self.person, self.time) if it is not None)]
         for table, where in ((self.original, "the original"), (self.released, "the release")):
             check_columns(names, table.columns, where=where)

@@ -152,6 +152,7 @@ def assess_places(
         original=original,
         points=points.columns,
         unit=points.unit,
+        crs=points.crs,
         person=person,
         addresses=addresses,
         centre=centre,

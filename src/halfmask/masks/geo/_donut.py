@@ -52,14 +52,16 @@ class Donut(Geomask):
     Donut masking (Hampton and others 2010). Every direction has the same chance, and so has every
     spot of the ring.
 
-    **Guarantees.** A masked point lies in the ring, up to a centimetre. With `k`, at least
+    **Guarantees.** A masked point lies in the ring, up to a centimetre; with radii above 50 km up
+    to 0.5 % of the distance, for the earth isn't flat. With `k`, at least
     ``k[0]`` addresses are at most as far from the masked point as the place is. They are counted
     for each place, after rounding. Equal places of a person have equal masked places, in
     each release of the scope with the same parameters. Draws are unknown without the key.
 
     **Edge cases.** Missing places stay missing. A place for which no draw is found, as beyond the
     areas of `within`, is an error. With `same_within`, distances are from the middle of the
-    square. Of a place with several people, all rows move to one point unless `person` is given.
+    square. Where the second `k` people live at one address, its points stay. Of a place with
+    several people, all rows move to one point unless `person` is given.
 
     Examples
     --------

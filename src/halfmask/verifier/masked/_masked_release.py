@@ -202,10 +202,14 @@ def in_table(check: MaskCheck) -> ReleaseCheck:
     return count
 
 
+def _short(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 def _said(check: ReleaseCheck) -> ReleaseCheck:
     def count(claim: Claim, files: ReleasedFiles) -> ClaimCount:
         found = check(claim, files)
-        counts = ", ".join(f"{name} = {value}" for name, value in found.found.items())
+        counts = ", ".join(f"{name} = {_short(value)}" for name, value in found.found.items())
         return replace(found, words=found.words or f"Found: {counts}.")
 
     return count

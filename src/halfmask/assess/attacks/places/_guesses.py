@@ -246,7 +246,7 @@ class AddressSnapping(
 
         rng = np.random.default_rng(random_state)
         people = required(target.addresses, "the addresses of the region").points
-        there = people.take(people.present).in_system(target.unit, None)
+        there = people.take(people.present).in_system(target.unit, target.crs)
         addresses = pl.DataFrame(there.in_space()).unique(maintain_order=True).to_numpy()
         true, seen, rows = target.pairs()
         some = rng.permutation(_one_row_each(target, rows))

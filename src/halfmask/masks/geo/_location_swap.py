@@ -70,12 +70,11 @@ class LocationSwap(Geomask):
         return self.addresses is None
 
     def _masked(self, places: DrawnPlaces) -> Points:
-        persons: list[str] | None = None
-        others = PointMap(points=places.points, people=np.ones(len(places)))
+        others, persons = PointMap(points=places.points, people=np.ones(len(places))), None
         if self.addresses is not None:
             others = self._map(self.addresses, PointMap, places.points)
         elif places.persons is not None:
-            persons = list(places.persons)
+            persons = np.array(places.persons, dtype=object)
         near = Neighbours(others)
 
         def draw(which: Ints, attempt: int) -> Points:
@@ -91,9 +90,7 @@ class LocationSwap(Geomask):
                 )
             made = others.points.take(chosen)
             if persons is not None:
-                own = np.array(
-                    [persons[i] == persons[j] for i, j in zip(which, chosen, strict=True)]
-                )
+                own = persons[which] == persons[chosen]
                 made = replace(made, x=np.where(own, np.nan, made.x))
             return self._rounded(made)
 

@@ -88,6 +88,7 @@ class Neighbours:
 
     @cached_property
     def _nearest(self) -> cKDTree:
+        need("scipy")
         from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
 
         return cKDTree(self._tree[0])

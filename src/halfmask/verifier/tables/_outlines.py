@@ -31,7 +31,7 @@ _KINDS: Final = {
 }
 
 
-def check_places(claim: ClassClaim, stored: StoredRows, support: Mapping[str, Path]) -> Finding:
+def check_outlines(claim: ClassClaim, stored: StoredRows, support: Mapping[str, Path]) -> Finding:
     """Count the areas of a place in the data, and look each up in the file of outlines."""
     finding = Finding()
     least = claim.parameters.get("least", 0)

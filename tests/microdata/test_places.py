@@ -72,6 +72,7 @@ def test_a_place_counts_with_the_other_quasi_identifiers(method: str, tmp_path: 
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert "areas-of-places of column &#39;home&#39; holds" in page
     assert "Before: by the finest areas of home." in page
+    assert "All 2 claims were verified on disk." in page
     assert "<bdi>places/home.geojson</bdi>" in page
     labels = set(release.data["home"].drop_nulls())
     areas = json.loads((tmp_path / "out/places/home.geojson").read_text(encoding="utf-8"))

@@ -131,6 +131,11 @@ def test_points_have_a_second_draw_if_the_map_or_the_places_to_choose_from_chang
 
     assert "another draw" not in said[1]
     assert "get another draw of 'x'" in " ".join(made.checked)
+    if again == "map":
+        made = mask(people, wanted, vault=vault, key=bytes(32))
+        (tmp_path / "homes.csv").unlink()
+        with pytest.raises(DataError, match="file of a map can't be read"):
+            made.write(tmp_path / "without")
 
 
 @pytest.mark.usefixtures("book")

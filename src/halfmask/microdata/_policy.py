@@ -12,6 +12,7 @@ import tomlkit
 from pydantic import ConfigDict, model_validator
 
 from halfmask._errors import PolicyError
+from halfmask._foreign import foreign
 from halfmask._html_table import html_table
 from halfmask._sections import Choice, in_old_keys
 from halfmask.data import Column, ReadOptions, Schema
@@ -188,7 +189,8 @@ class Policy(PolicySections):
             Of the map.
         """
         section = self.maps[name]
-        made = hashlib.sha256(Path(self._folder or "", section.file).read_bytes())
+        with foreign("The file of a map can't be read", hint="Check that it is still there."):
+            made = hashlib.sha256(Path(self._folder or "", section.file).read_bytes())
         made.update(section.model_dump_json(exclude={"file"}).encode())
         return made.hexdigest()
 

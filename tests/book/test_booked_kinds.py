@@ -8,7 +8,14 @@ from contextlib import closing
 import polars as pl
 import pytest
 
-from halfmask import GuaranteeNotMetError, ParameterError, PolicyError, VaultError, protect
+from halfmask import (
+    DataError,
+    GuaranteeNotMetError,
+    ParameterError,
+    PolicyError,
+    VaultError,
+    protect,
+)
 from halfmask.book import BookSection
 from halfmask.book._release_book import Pen
 from halfmask.claims import read_manifest

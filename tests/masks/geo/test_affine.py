@@ -43,6 +43,10 @@ def test_three_known_points_undo_it():
     assert "three-known-points" in affine().weaknesses
     assert "three written points" in WEAKNESSES["three-known-points"]
 
+    before, written = at[0] + 1j * at[1], after[0] + 1j * after[1]  # two are enough in a plane
+    turned = (written[1] - written[0]) / (before[1] - before[0])
+    assert np.abs((written - written[0]) / turned + before[0] - before).max() < 0.5
+
 
 @pytest.mark.parametrize("centre", [(4.9, 52.4), (180.0, -17.0), (30.0, 89.0)])
 def test_shapes_on_the_earth_stay(centre):

@@ -47,9 +47,10 @@ class AffinePoints(Geomask):
     **Guarantees.** Shapes stay: distances between points have one factor, angles stay. Draws are
     unknown without the key.
 
-    **Edge cases.** An attacker who knows the places of three people computes all others; with
-    two, nearly all. Take it for pictures, not for data that others get. Points of the earth more
-    than 1,000 km from the centre are an error.
+    **Edge cases.** An attacker who knows the places of three people computes all others. Two are
+    enough for who also knows that all directions have one factor, as here. Take it for pictures,
+    not for data that others get. Points of the earth more than 1,000 km from the centre are an
+    error.
 
     Examples
     --------

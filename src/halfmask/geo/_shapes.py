@@ -178,7 +178,7 @@ class AreaIndex:
 
     def locate(self, points: Points) -> NDArray[np.int64]:
         """Return the area that has each point, or the nearest one in reach; -1 where none is."""
-        found = self.inside(points)
+        found = self._inside(points)
         out = np.flatnonzero((found < 0) & points.present)
         if self._reach and len(out):
             at = shapely.points(points.x[out], points.y[out])
@@ -199,7 +199,7 @@ class AreaIndex:
             found[out[held]] = area[order[first]]
         return found
 
-    def inside(self, points: Points) -> NDArray[np.int64]:
+    def _inside(self, points: Points) -> NDArray[np.int64]:
         """Return the lowest number of the areas that have each point; -1 where none has."""
         there = np.flatnonzero(points.present)
         if self._unit == "degrees":  # longitude 180 is -180, too
@@ -208,13 +208,8 @@ class AreaIndex:
         x[points.present.sum() :] *= -1
         at, area = self._tree.query(shapely.points(x, y))
         held = shapely.intersects_xy(self._shapes[area], x[at], y[at])
-        return self._lowest(len(points), there[at[held]], area[held])
-
-    def _lowest(
-        self, n: int, which: NDArray[np.int64], area: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        found = np.full(n, len(self._shapes), dtype=np.int64)
-        np.minimum.at(found, which, area)
+        found = np.full(len(points), len(self._shapes), dtype=np.int64)
+        np.minimum.at(found, there[at[held]], area[held])
         return np.where(found == len(self._shapes), -1, found)
 
     def neighbours(self) -> NDArray[np.int64]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.spatial import cKDTree
 
+    Floats = NDArray[np.float64]
+
     from halfmask.geo._maps import AreaMap, PointMap
     from halfmask.geo.points import Points
 
@@ -47,22 +49,19 @@ class Neighbours:
 
     def __init__(self, addresses: PointMap) -> None:
         need("numba")
-        from halfmask.kernels.geo.tree import grow  # noqa: PLC0415 # numba takes a second
-
         self.points = addresses.points
         self._numbers = np.flatnonzero(self.points.present & (addresses.people > 0))
         if not len(self._numbers):
             raise DataError("The map of addresses has no people.")
-        space, people = _in_three(self.points.take(self._numbers)), addresses.people[self._numbers]
-        n_leaves = 1 << (len(people) // _LEAF).bit_length()
-        boxes, sums = np.empty((2 * n_leaves, 6)), np.zeros(2 * n_leaves)
-        self._tree = (space, people.astype(float), boxes, sums)
-        grow(space, self._tree[1], self._numbers, boxes, sums)
+        space = _in_three(self.points.take(self._numbers))
+        order = np.argsort(_curve(space), kind="stable")
+        self._numbers, space = self._numbers[order], space[order]
+        self._tree = _grown(space, addresses.people[self._numbers].astype(float))
 
     def __repr__(self) -> str:
         return f"<Neighbours among {len(self._numbers)} addresses>"
 
-    def radius_to(self, points: Points, k: float) -> NDArray[np.float64]:
+    def radius_to(self, points: Points, k: float) -> Floats:
         """Return the distance within which `k` people live, with those at the point itself."""
         people = float(self._tree[3][1])
         if people < k:
@@ -89,17 +88,16 @@ class Neighbours:
 
     @cached_property
     def _nearest(self) -> cKDTree:
+        need("scipy")
         from scipy.spatial import cKDTree  # noqa: PLC0415 # scipy loads late
 
         return cKDTree(self._tree[0])
 
-    def count_within(
-        self, points: Points, metres: NDArray[np.float64] | float
-    ) -> NDArray[np.float64]:
+    def count_within(self, points: Points, metres: Floats | float) -> Floats:
         """Return how many people live at most so far from each point."""
         return self.between(points, -1.0, metres)[0]
 
-    def actual_k(self, homes: Points, masked: Points) -> NDArray[np.float64]:
+    def actual_k(self, homes: Points, masked: Points) -> Floats:
         """Return how many people live at most as far from masked points as their homes are.
 
         Those at a home count where the map has it: one that it lacks adds nobody.
@@ -109,10 +107,10 @@ class Neighbours:
     def between(
         self,
         points: Points,
-        above: NDArray[np.float64] | float,
-        metres: NDArray[np.float64] | float,
-        drawn: NDArray[np.float64] | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        above: Floats | float,
+        metres: Floats | float,
+        drawn: Floats | None = None,
+    ) -> tuple[Floats, NDArray[np.int64]]:
         """Return how many people live further than one distance and at most another.
 
         And the number of the address where one of them lives, -1 without anyone: numbers from 0 to
@@ -126,7 +124,7 @@ class Neighbours:
             low, high = np.where(low < 0, low, straight_of(low)), straight_of(high)
         limits = np.where(low < 0, -1.0, (low * _CLOSE) ** 2), (high * _CLOSE) ** 2
 
-        def passed(wanted: NDArray[np.float64]) -> list[NDArray[Any]]:
+        def passed(wanted: Floats) -> list[NDArray[Any]]:
             parts = zip(*map(_blocks, (asked, *limits, wanted)), strict=True)
             done = map_in_order(
                 parts, lambda it: sums_between(it[0], it[1], it[2], it[3], *self._tree)
@@ -141,7 +139,7 @@ class Neighbours:
             numbers[there] = np.where(place < 0, -1, self._numbers[place])
         return people, numbers
 
-    def _asked(self, points: Points) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _asked(self, points: Points) -> tuple[NDArray[np.int64], Floats]:
         """Return which points aren't missing, and where: near ones follow each other."""
         there = np.flatnonzero(points.present)
         own = points.take(there).in_system(self.points.unit, self.points.crs)
@@ -150,7 +148,7 @@ class Neighbours:
         return there[order], space[order]
 
 
-def k_by_areas(areas: AreaMap, homes: Points, masked: Points) -> NDArray[np.float64]:
+def k_by_areas(areas: AreaMap, homes: Points, masked: Points) -> Floats:
     """Return how many people live at most as far from masked points as their homes are.
 
     The people of an area are spread evenly over it; NaN for missing points.
@@ -178,9 +176,7 @@ def k_by_areas(areas: AreaMap, homes: Points, masked: Points) -> NDArray[np.floa
     return found
 
 
-def _boxes(
-    centres: Points, radii: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _boxes(centres: Points, radii: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Return boxes that hold circles, in the unit of their centres, and whose they are."""
     owner = np.arange(len(centres))
     if not centres.on_earth:
@@ -214,22 +210,39 @@ def _seen_from(centres: Points, shapes: Any) -> Any:  # noqa: ANN401 # arrays of
     return seen
 
 
-def _in_three(points: Points) -> NDArray[np.float64]:
+def _in_three(points: Points) -> Floats:
     """Return points in space; those of a plane have the height 0."""
     space = points.in_space()
     return np.column_stack((space, np.zeros((len(space), 3 - space.shape[1]))))
+
+
+def _grown(space: Floats, people: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return what `sums_between` walks through: points, people, boxes and sums of each node."""
+    first = 1 << (len(people) // _LEAF).bit_length()  # the number of the first leaf
+    starts = len(people) * np.arange(first) // first
+    boxes, sums = np.empty((2 * first, 6)), np.empty(2 * first)
+    sums[first:] = np.add.reduceat(people, starts)
+    # The largest of negative coordinates is the smallest.
+    boxes[first:] = np.maximum.reduceat(np.hstack((-space, space)), starts)
+    while first > 1:
+        first //= 2
+        both = boxes[2 * first : 4 * first], sums[2 * first : 4 * first]
+        boxes[first : 2 * first] = np.maximum(both[0][::2], both[0][1::2])
+        sums[first : 2 * first] = both[1][::2] + both[1][1::2]
+    boxes[:, :3] *= -1
+    return space, people, boxes, sums
 
 
 def _blocks(values: NDArray[Any], size: int = _BLOCK) -> list[NDArray[Any]]:
     return [values[i : i + size] for i in range(0, len(values), size)]
 
 
-def _curve(space: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return numbers, 10 bits of each coordinate by turns: near points have near ones."""
+def _curve(space: Floats) -> NDArray[np.int64]:
+    """Return numbers, 21 bits of each coordinate by turns: near points have near ones."""
     low, high = space.min(axis=0, initial=np.inf), space.max(axis=0, initial=-np.inf)
-    cells = ((space - low) / np.maximum(high - low, 1e-9) * 1023).astype(np.int64)
+    cells = ((space - low) / np.maximum(high - low, 1e-9) * (2**21 - 1)).astype(np.int64)
     found = np.zeros(len(space), np.int64)
-    for bit in range(10):
+    for bit in range(21):
         for axis in range(3):
             found |= (cells[:, axis] >> bit & 1) << (3 * bit + axis)
     return found

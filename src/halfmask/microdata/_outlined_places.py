@@ -41,14 +41,15 @@ def outlined_places(
         features = _features(rule, coding, areas.sort("label"))
         if features is None:
             continue
+        least, fewest = _least(rule, features, name)
         file = Support(name=_file_name(name, place), column=name, text=_geojson(features, rule))
         made[file] = ClassClaim(
             model=AREAS_OF_PLACES,
-            parameters=(least := _least(rule, features, name)),
+            parameters={} if least is None else {"least": least},
             column=name,
             quasi_identifiers=tuple(quasi_identifiers),
             evidence=Evidence(
-                achieved=_fewest(features) if least else float(len(features)),
+                achieved=float(len(features)) if least is None else fewest,
                 classes=areas.height,
                 rows=int(areas["rows"].sum()),
                 smallest_class=int(areas["rows"].min() or 0),  # type: ignore[arg-type] # counts
@@ -78,24 +79,19 @@ def _features(rule: PlaceRule, coding: Coding, areas: pl.DataFrame) -> list[dict
     return features
 
 
-def _least(rule: PlaceRule, features: Sequence[dict[str, Any]], column: str) -> dict[str, int]:
-    """Return the least number of people of the rule as a parameter; raise if it isn't kept."""
-    asked: tuple[int, ...] = getattr(rule, "least", ())
-    if not asked:
-        return {}
-    least = asked[0]
-    areas = [each["properties"] for each in features if each["geometry"] is not None]
-    small = sum(each.get("people", -1) < least for each in areas)
+def _least(
+    rule: PlaceRule, features: Sequence[dict[str, Any]], column: str
+) -> tuple[int | None, float]:
+    """Return the least number of people of the rule, and the fewest of an area; raise below it."""
+    areas = (each["properties"] for each in features if each["geometry"] is not None)
+    people = [float(each.get("people", -1)) for each in areas]
+    least: int | None = next(iter(getattr(rule, "least", ())), None)
+    small = sum(each < (least or -1) for each in people)
     if small:
         raise GuaranteeNotMetError(
             f"{small} areas of column {column!r} have fewer than {least:,} people by the map."
         )
-    return {"least": least}
-
-
-def _fewest(features: Sequence[dict[str, Any]]) -> float:
-    found = (it["properties"]["people"] for it in features if it["geometry"] is not None)
-    return float(min(found, default=0))
+    return least, min(people, default=0.0)
 
 
 def _file_name(column: str, place: int) -> str:

@@ -175,15 +175,9 @@ class Policy(PolicySections):
                 )
         return ReadOptions(**dict(self.input), normalize=self.normalize, derived=places)
 
-    def opened_maps(self, folder: str | Path | None = None) -> Maps:
-        """Return what the files of its maps hold, by name.
-
-        Parameters
-        ----------
-        folder
-            Where they are looked for; by default next to the file that the policy was loaded from.
-        """
-        return open_maps(self.maps, self._folder if folder is None else folder)
+    def opened_maps(self) -> Maps:
+        """Return what the files of its maps hold, by name."""
+        return open_maps(self.maps, self._folder)
 
     def map_digest(self, name: str) -> str:
         """Return a digest of what a map says: its section, and its file wherever that is.
@@ -206,7 +200,7 @@ class Policy(PolicySections):
         column
             Its name.
         folder
-            As of `opened_maps`.
+            Where its maps are; by default that of the file that the policy was loaded from.
         """
         section = self.columns[column]
         assert section.hierarchy is not None  # noqa: S101 # every place has one

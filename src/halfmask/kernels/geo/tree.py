@@ -16,82 +16,10 @@ from halfmask.kernels.compiling import inlined, njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["grow", "sums_between"]
+__all__ = ["sums_between"]
 
 #: A tree isn't deeper: 8 points a leaf.
 _DEEPEST = 60
-
-
-@njit(nogil=True, cache=True)
-def grow(
-    points: NDArray[np.float64],
-    people: NDArray[np.float64],
-    order: NDArray[np.int64],
-    boxes: NDArray[np.float64],
-    sums: NDArray[np.float64],
-) -> None:
-    """Sort points into a tree.
-
-    Parameters
-    ----------
-    points, people, order
-        Sorted in place: coordinates (n, 3), the people at each, and its number.
-    boxes, sums
-        Written: the box of each node (2 leaves, 6), and the people in it. The number of leaves is
-        a power of two and at most n.
-    """
-    n, n_leaves = len(points), len(sums) // 2
-    for node in range(2 * n_leaves - 1, 0, -1):
-        for axis in range(3):
-            boxes[node, axis], boxes[node, 3 + axis] = np.inf, -np.inf
-    first, width = 1, 1  # of the nodes of one depth
-    while first <= n_leaves:
-        for j in range(width):
-            low, high = n * j // width, n * (j + 1) // width
-            box = boxes[first + j]
-            for i in range(low, high):
-                for axis in range(3):
-                    box[axis] = min(box[axis], points[i, axis])
-                    box[3 + axis] = max(box[3 + axis], points[i, axis])
-                sums[first + j] += people[i]
-            if width < n_leaves:
-                widest = int(np.argmax(box[3:] - box[:3]))
-                middle = n * (2 * j + 1) // (2 * width)
-                _halve(points, people, order, low, high - 1, middle, widest)
-        first, width = 2 * first, 2 * width
-
-
-@njit(nogil=True, cache=True)
-def _halve(
-    points: NDArray[np.float64],
-    people: NDArray[np.float64],
-    order: NDArray[np.int64],
-    low: int,
-    high: int,
-    middle: int,
-    axis: int,
-) -> None:
-    """Put the smaller coordinates before the middle: Hoare's selection."""
-    while low < high:
-        a, b, c = points[low, axis], points[middle, axis], points[high, axis]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while points[i, axis] < pivot:
-                i += 1
-            while pivot < points[j, axis]:
-                j -= 1
-            if i <= j:
-                for k in range(3):
-                    points[i, k], points[j, k] = points[j, k], points[i, k]
-                people[i], people[j] = people[j], people[i]
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if j < middle:
-            low = i
-        if middle < i:
-            high = j
 
 
 @inlined

@@ -146,5 +146,5 @@ class Donut(Geomask):
                     hint="Ask for fewer 'people', or leave these places out.",
                 )
             return np.sqrt(each * self.people[0]), np.sqrt(each * self.people[1])
-        low, high = (np.full(len(points), float(it)) for it in self.radius or (0, 0))
-        return low, high
+        low, high = self.radius or (0.0, 0.0)
+        return np.full(len(points), low), np.full(len(points), high)

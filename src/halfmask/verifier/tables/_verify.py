@@ -18,8 +18,8 @@ from halfmask.verifier.tables._files import Files, check_files
 from halfmask.verifier.tables._findings import ClaimCheck, Finding, sentence_of, weaknesses_of
 from halfmask.verifier.tables._fitting import Bound, open_people
 from halfmask.verifier.tables._model_checks import UNKNOWN_MODEL
+from halfmask.verifier.tables._outlines import check_outlines
 from halfmask.verifier.tables._persons import Persons, read_persons
-from halfmask.verifier.tables._places_check import check_places
 from halfmask.verifier.tables._recount import Released, recount
 from halfmask.verifier.tables.part import (
     READ_ERRORS,
@@ -187,7 +187,7 @@ def _recount(
         named = {*claim.quasi_identifiers, *([] if claim.column is None else [claim.column])}
         if named <= files.schema.keys() and claim.quasi_identifiers:
             if claim.model == AREAS_OF_PLACES:
-                findings[i] = check_places(claim, stored, files.support)
+                findings[i] = check_outlines(claim, stored, files.support)
             else:
                 countable.append(i)
         else:

@@ -31,7 +31,7 @@ _KINDS: Final = {
 }
 
 
-def check_places(claim: ClassClaim, stored: StoredRows, support: Mapping[str, Path]) -> Finding:
+def check_outlines(claim: ClassClaim, stored: StoredRows, support: Mapping[str, Path]) -> Finding:
     """Count the areas of a place in the data, and look each up in the file of outlines."""
     finding = Finding()
     least = claim.parameters.get("least", 0)
@@ -50,33 +50,41 @@ def check_places(claim: ClassClaim, stored: StoredRows, support: Mapping[str, Pa
     except VerificationError as error:
         finding.reasons.append(f"{error.what[0].lower()}{error.what[1:].rstrip('.')}")
         return finding
-    # CSV files have an apostrophe before what may be a formula.
-    named = {each if each in areas else each.removeprefix("'"): n for each, n in rows.items()}
-    lacking, unused = len(named.keys() - areas), len(areas.keys() - named.keys())
-    if lacking or unused or len(named) < len(rows):
-        finding.reasons.append(
-            f"its file lacks {lacking} areas that the data has and has {unused} others"
-        )
-    known = {each: areas[each] for each in named if each in areas}
-    miscounted = sum(rows != named[each] for each, (_, rows) in known.items())
-    if miscounted:
-        finding.reasons.append(f"its file has another number of rows for {miscounted} areas")
-    people = [it[0] for each, it in known.items() if each not in _ROOTS]
-    fewest = min((-math.inf if each is None else each for each in people), default=math.inf)
-    if least and fewest < least:
-        finding.reasons.append(f"areas have fewer than {least} people, or nobody says how many")
-    finding.classes, finding.rows = len(rows), sum(rows.values())
-    finding.smallest = min(rows.values(), default=0)
-    finding.counted = finding.wildcard = fewest if least else float(len(rows))
+    _compare(finding, rows, areas, least)
     if claim.evidence.achieved > finding.counted:
         finding.reasons.append("its evidence states a better level than was counted")
     compare_rows(finding, claim)
-    finding.words = f"{len(rows)} areas of the data and their outlines were compared" + (
-        f", and by the owner's map {fewest:,.0f} people or more live in each"
-        if least and math.isfinite(fewest)
-        else ""
-    )
     return finding
+
+
+def _compare(
+    finding: Finding,
+    rows: dict[str, int],
+    areas: Mapping[str, tuple[float | None, int]],
+    least: int,
+) -> None:
+    """Add what the areas of the data and those of the file say of each other."""
+    # CSV files have an apostrophe before what may be a formula.
+    named = {each if each in areas else each.removeprefix("'"): n for each, n in rows.items()}
+    lacking, unused = len(named.keys() - areas), len(areas.keys() - named.keys())
+    known = {each: areas[each] for each in named if each in areas}
+    miscounted = sum(rows != named[each] for each, (_, rows) in known.items())
+    people = [it[0] for each, it in known.items() if each not in _ROOTS]
+    fewest = min((-math.inf if each is None else each for each in people), default=math.inf)
+    finding.words = f"{len(known)} of {len(rows)} areas of the data have an outline in its file"
+    if least and math.isfinite(fewest):
+        finding.words += f", and by the owner's map {fewest:,.0f} people or more live in each"
+    faults = {
+        f"its file lacks {lacking} areas that the data has and has {unused} others": (
+            lacking or unused or len(named) < len(rows)
+        ),
+        f"its file has another number of rows for {miscounted} areas": miscounted,
+        f"areas have fewer than {least} people, or nobody says how many": least and fewest < least,
+    }
+    finding.reasons += [fault for fault, holds in faults.items() if holds]
+    finding.classes, finding.rows = len(rows), sum(rows.values())
+    finding.smallest = min(rows.values(), default=0)
+    finding.counted = finding.wildcard = fewest if least else float(len(rows))
 
 
 def _rows_of_labels(column: str, table: pl.LazyFrame) -> dict[str, int]:

@@ -149,3 +149,16 @@ def test_outlines_are_on_the_earth_where_the_system_of_a_plane_is_known():
 
     # Their corner is the origin of the Dutch grid: a church tower in Amersfoort.
     assert (west, south) == pytest.approx((5.3872, 52.1552), abs=1e-4)
+
+
+def test_sides_of_wide_cells_of_a_plane_bend_on_the_earth():
+    """Points along the northern side of a cell of 200 km lie in its outline, or at it."""
+    pytest.importorskip("pyproj")
+    shapely = pytest.importorskip("shapely")
+    rule = Cells((200,), unit="metres", crs="EPSG:28992")
+    x = np.linspace(1, 199_999, 40)
+    side = Points(x=x, y=np.full(40, 599_999.0), unit="metres", crs="EPSG:28992")
+    (label,) = rule.locate(side).unique()
+    outline, at = shapely.geometry.shape(rule.outline(label)), side.in_system("degrees", None)
+
+    assert shapely.distance(outline, shapely.points(at.x, at.y)).max() < 1e-4  # 10 m

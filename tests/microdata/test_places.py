@@ -72,6 +72,7 @@ def test_a_place_counts_with_the_other_quasi_identifiers(method: str, tmp_path: 
     page = (tmp_path / "out/report.html").read_text(encoding="utf-8")
     assert "areas-of-places of column &#39;home&#39; holds" in page
     assert "Before: by the finest areas of home." in page
+    assert "All 2 claims were verified on disk." in page
     assert "<bdi>places/home.geojson</bdi>" in page
     labels = set(release.data["home"].drop_nulls())
     areas = json.loads((tmp_path / "out/places/home.geojson").read_text(encoding="utf-8"))
@@ -120,6 +121,12 @@ def test_outlines_that_were_changed_are_found(
     folder = written(tmp_path)
     assert not forged(folder, lambda _: None)
     assert said in forged(folder, change)
+
+
+def test_verify_says_that_it_found_outlines_and_not_that_it_compared_them(tmp_path: Path) -> None:
+    (claim,) = [it for it in hm.verify(written(tmp_path)).claims if it.claim.model.startswith("ar")]
+    n = claim.classes
+    assert f"{n} of {n} areas of the data have an outline in its file" in claim.sentence
 
 
 ERRORS: list[tuple[str, str, str]] = [

@@ -43,7 +43,7 @@ def show_masked(release: Release[MaskFacts], screen: Console, *, verbose: bool) 
     if found.il1s is not None:
         screen.print(f"Change of numbers (IL1s): {found.il1s:.3f}")
     for each in release.facts.places:
-        said = " ".join(it.sentence for it in (each.utility, *each.risks))
+        said = " ".join([each.utility.sentence, *(it.sentence for it in each.risks)])
         named = printable(" and ".join(each.columns))
         screen.print(f"\nPlaces in {named}: {said}", soft_wrap=True)
         if each.warning is not None:

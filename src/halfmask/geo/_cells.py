@@ -101,7 +101,12 @@ class Cells(PlaceRule):
             row, column, (known,) = self._read([label], level)
             if known:
                 west, south, east, north = self.edges(row, column, level)
-                x, y = np.append(west, [east, east, west]), np.append(south, [south, north, north])
+                # Sides of a plane aren't straight in longitude and latitude.
+                n = 1 if self.crs is None else min(64, 1 + int(self.widths[level] / 5))
+                along = np.arange(n) / n
+                out, back = np.zeros(n), np.ones(n)
+                x = west + np.concatenate((along, back, 1 - along, out)) * (east - west)
+                y = south + np.concatenate((out, along, back, 1 - along)) * (north - south)
                 ring = Points(x=x, y=y, unit=self.unit, crs=self.crs)
                 if self.crs is not None:
                     ring = ring.in_system("degrees", None)

@@ -278,7 +278,8 @@ def _check_read(mask: RowMask, first: Mapping[str, Mask | TableMask]) -> None:
             raise ParameterError(
                 f"The mask {mask.name!r} reads column {column!r}, which the mask {earlier.name!r} "
                 "has changed before.",
-                hint=f"Put {mask.name!r} before it, or leave the column without a mask of its own.",
+                hint=f"Put {mask.name!r} before it. A mask of [columns] always comes first: mask a "
+                "copy of the column instead, and give this one the role 'identifier'.",
             )
 
 

@@ -210,7 +210,7 @@ def _ticks(rows: Rows, step: float, y: float) -> list[Word]:
 
 
 def _ranking(rows: Rows) -> Drawing:
-    width, left, right = 296, 140, 42
+    width, left, right = 296, 148, 42
     largest = max(max(before, after) for _, before, after in rows) or 1.0
     bars, words = [], []
     for place, (label, before, after) in enumerate(rows):

@@ -101,7 +101,8 @@ def render_report(facts: ReportFacts) -> str:
 
 
 def _notices(facts: ReportFacts) -> Iterator[AnyBlock]:
-    asked, missed = len(facts.guarantees), sum(not it.holds for it in facts.guarantees)
+    asked = len(facts.guarantees) + len(facts.areas)
+    missed = sum(not it.holds for it in facts.guarantees)
     if not asked:
         title = "No guarantee was asked for."
         sentence = "This release has no claim that could be counted."

@@ -55,6 +55,13 @@ def of_orc():
         ("a.pkl", pickle.dumps([1]), "a pickle of Python", "trust"),
         ("a.orc", of_orc(), "an ORC file", "read_orc"),
         ("a.pdf", b"%PDF-1.7\n" + bytes(99), "a PDF document", "as CSV"),
+        (
+            "a.geojson",
+            b'{ "type": "FeatureCollection",\n "features": []}',
+            "a file of shapes",
+            "as CSV",
+        ),
+        ("a.shp", b"\0\0\x27\x0a" + bytes(96), "a file of shapes", "as CSV"),
         ("a.csv", f"<!DOCTYPE html>\n<p>{CANARY}".encode(), "a web page", "as CSV"),
         ("a.xls", f"\ufeff<html><td>{CANARY}".encode(), "a web page", "as CSV"),
         ("a.csv", b'<?xml version="1.0"?><a/>', "an XML document", "read_xml"),

@@ -87,6 +87,16 @@ def test_a_domain_joins_columns_of_other_names():
     assert masked(mask, HOMES).rows() == masked(named, other).rows()
 
 
+@pytest.mark.filterwarnings("ignore:.*both are 0:halfmask.ColumnWarning")
+@pytest.mark.parametrize("x", [0.0, float("nan"), None])
+def test_rows_without_a_place_need_no_person(x):
+    rows = pl.DataFrame({"x": [x, 4.9], "y": [x, 52.0], "p": [None, "a"]})
+    mask = Donut(columns=("x", "y"), radius=(100.0, 500.0), person="p")
+    found = mask.fit(rows, bytes(32)).apply(rows, 0)
+    assert str(found["x"][0]) == str(x)
+    assert found["x"][1] != 4.9
+
+
 def test_other_radii_have_other_bearings():
     """Two releases with one bearing and two distances would show the line to the home."""
     wide = donut(domain="d", radius=(200, 1000))

@@ -53,6 +53,22 @@ def test_with_addresses_a_home_has_the_same_place_whatever_the_other_rows_are():
     assert set(whole.rows()) <= set(places.rows())
 
 
+def test_the_order_of_rows_and_of_addresses_chooses_nothing():
+    """Two releases of one table in another order are no two draws."""
+    homes, places = town(), town(900, seed=2)
+    found = swapped(homes)
+    assert swapped(homes.reverse()).reverse().rows() == found.rows()
+    owned = homes.with_columns(p=pl.int_range(pl.len()) % 90)
+    found = swapped(owned, person="p")
+    assert swapped(owned.reverse(), person="p").reverse().rows() == found.rows()
+    maps = (
+        {"homes": PointMap(points=points_of(it), people=np.ones(it.height))}
+        for it in (places, places.reverse())
+    )
+    one, other = (swapped(homes, addresses="homes", maps=it) for it in maps)
+    assert one.rows() == other.rows()
+
+
 def test_each_person_nearby_has_the_same_chance():
     maps = {
         "homes": PointMap(
@@ -85,6 +101,7 @@ def test_places_alone_are_counted_and_missing_ones_stay_missing():
     with pytest.raises(DataError, match="1 of 3 places have no other one from 100 to 800 metres"):
         swapped(table, **given)
     assert swapped(table[[0, 1, 3]], **given).rows() == [(200, 0), (0, 0), (None, None)]
+    assert swapped(table[[3, 3]], **given).rows() == [(None, None)] * 2
     near = swapped(table[[0, 1, 3]], **given, radius=(0, 800))  # its own place is at 0
     assert near.rows() == [(200, 0), (0, 0), (None, None)]
     with pytest.raises(DataError, match="no people"):

@@ -16,8 +16,8 @@ NODES = RNG.uniform(-1000, 1000, (300, 2)).round(2)
 HOMES = pl.DataFrame(RNG.uniform(-900, 900, (200, 2)), schema=["x", "y"], orient="row")
 
 
-def moved(table=HOMES, **given):
-    points = Points(x=NODES[:, 0], y=NODES[:, 1], unit="metres")
+def moved(table=HOMES, nodes=NODES, **given):
+    points = Points(x=nodes[:, 0], y=nodes[:, 1], unit="metres")
     maps: Maps = {"streets": PointMap(points=points, people=np.zeros(len(NODES)))}
     mask = StreetNodes(columns=("x", "y"), unit="metres", nodes="streets", maps=maps, **given)
     return mask.fit(table, KEY).apply(table, 0)
@@ -34,6 +34,10 @@ def test_points_become_the_nearest_node_or_one_of_the_nearest():
     assert set(moved().rows()) <= set(map(tuple, NODES.tolist()))
     assert (rank_of(HOMES, moved()) == 0).all()
     assert set(rank_of(HOMES, moved(nearest=4)).tolist()) == {0, 1, 2, 3}
+
+
+def test_the_order_of_the_file_chooses_nothing():
+    assert moved(nearest=5).rows() == moved(nearest=5, nodes=NODES[::-1]).rows()
 
 
 def test_each_of_the_nearest_has_the_same_chance():

@@ -142,6 +142,10 @@ _KINDS: dict[str, tuple[str, str]] = {
     "pdf": ("a PDF document", _WORD),
     "html": ("a web page", _WORD),
     "xml": ("an XML document", _READ.format("read_xml")),
+    "shapes": (
+        "a file of shapes",
+        "In QGIS, export points as CSV with GEOMETRY = AS_XY. Areas go into [maps] of a policy.",
+    ),
     "zip": ("a ZIP archive", "Unpack it, and give the file or the folder."),
     "archive": (
         "an archive",
@@ -168,6 +172,8 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (rb"%PDF-", "pdf"),
     (rb"(?:\xef\xbb\xbf)?\s*(?i:<!doctype html|<html)", "html"),
     (rb"(?:\xef\xbb\xbf)?\s*<\?xml", "xml"),
+    (rb"\x00\x00\x27\x0a\x00{20}", "shapes"),
+    (rb"(?:\xef\xbb\xbf)?\s*\{\s*\"type\"\s*:\s*\"FeatureCollection\"", "shapes"),
     (rb"BZh[1-9]1AY&SY|\xfd7zXZ\x00|7z\xbc\xaf\x27\x1c|Rar!", "archive"),
 )
 _PATTERNS = tuple((re.compile(start, re.DOTALL), kind) for start, kind in _STARTS)

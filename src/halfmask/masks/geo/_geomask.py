@@ -200,7 +200,7 @@ class Geomask(Pseudonym):
         # -0.0 is the place of 0.0.
         frame = pl.DataFrame({"x": points.x + 0.0, "y": points.y + 0.0})
         if self.person is not None:
-            frame = frame.with_columns(self._persons(table)[rows].alias("person"))
+            frame = frame.with_columns(self._persons(table[rows]).alias("person"))
         different = frame.unique(maintain_order=True)
         place = frame.join(
             different.with_row_index("place"), on=frame.columns, how="left", maintain_order="left"
@@ -212,10 +212,9 @@ class Geomask(Pseudonym):
         )
         return places, rows, place.to_numpy().astype(np.int64)
 
-    def _persons(self, table: pl.DataFrame) -> pl.Series:
-        persons = text_of(table[self.person or ""])
-        placed = table.select(pl.all_horizontal(pl.col(self.columns).is_not_null())).to_series()
-        nobodys = int((persons.is_null() & placed).sum())
+    def _persons(self, placed: pl.DataFrame) -> pl.Series:
+        persons = text_of(placed[self.person or ""])
+        nobodys = persons.null_count()
         if nobodys:
             raise DataError(
                 f"Column {self.person!r} is missing in {nobodys} rows that have a place: whose "

@@ -40,7 +40,8 @@ class LocationSwap(Geomask):
 
     **Guarantees.** No place is written for itself, and with `person` none of the same person. Equal
     places of a person have equal masked places. They also have it in other releases of the scope
-    with the same `addresses`. Without `addresses`, they depend on the other rows.
+    with the same `addresses`. Without `addresses`, they depend on the other rows, not on their
+    order.
 
     **Edge cases.** Places without another one between the radii are an error. An address file can
     have a home some metres off: take a least radius that is larger. What is written is a place
@@ -70,11 +71,17 @@ class LocationSwap(Geomask):
         return self.addresses is None
 
     def _masked(self, places: DrawnPlaces) -> Points:
-        others, persons = PointMap(points=places.points, people=np.ones(len(places))), None
+        if not len(places):
+            return places.points
+        whose = np.array(places.persons or [""] * len(places))
+        others = PointMap(points=places.points, people=np.ones(len(places)))
         if self.addresses is not None:
             others = self._map(self.addresses, PointMap, places.points)
-        elif places.persons is not None:
-            persons = np.array(places.persons, dtype=object)
+        order = np.lexsort((others.points.y, others.points.x))
+        if own_rows := self.addresses is None:
+            order = np.lexsort((whose, others.points.y, others.points.x))
+        # Whatever the order of rows, a draw chooses the same one.
+        others = PointMap(points=others.points.take(order), people=others.people[order])
         near = Neighbours(others)
 
         def draw(which: Ints, attempt: int) -> Points:
@@ -89,8 +96,8 @@ class LocationSwap(Geomask):
                     hint="Give a larger radius, or a map of addresses.",
                 )
             made = others.points.take(chosen)
-            if persons is not None:
-                own = persons[which] == persons[chosen]
+            if own_rows and places.persons is not None:
+                own = whose[which] == whose[order[chosen]]
                 made = replace(made, x=np.where(own, np.nan, made.x))
             return self._rounded(made)
 

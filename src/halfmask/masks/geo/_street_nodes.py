@@ -64,6 +64,7 @@ class StreetNodes(Geomask):
 
     def _masked(self, places: DrawnPlaces) -> Points:
         nodes = self._map(self.nodes, PointMap, places.points).points
+        nodes = nodes.take(np.lexsort((nodes.y, nodes.x)))  # whatever the order of the file
         if len(nodes) < self.nearest:
             raise DataError(f"The map {self.nodes!r} has {len(nodes)} nodes for {self.nearest}.")
         near = Neighbours(PointMap(points=nodes, people=np.ones(len(nodes))))

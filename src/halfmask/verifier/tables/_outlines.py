@@ -71,7 +71,7 @@ def _compare(
     miscounted = sum(rows != named[each] for each, (_, rows) in known.items())
     people = [it[0] for each, it in known.items() if each not in _ROOTS]
     fewest = min((-math.inf if each is None else each for each in people), default=math.inf)
-    finding.words = f"{len(rows)} areas of the data and their outlines were compared"
+    finding.words = f"{len(known)} of {len(rows)} areas of the data have an outline in its file"
     if least and math.isfinite(fewest):
         finding.words += f", and by the owner's map {fewest:,.0f} people or more live in each"
     faults = {

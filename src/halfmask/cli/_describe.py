@@ -311,17 +311,7 @@ def _as_dict(found: Description) -> dict[str, object]:
             | {"reasons": list(each.reasons), "evidence": dict(each.evidence)}
             for each in found.proposals
         ],
-        "places": [
-            {
-                "name": each.place,
-                "points": list(each.columns),
-                "unit": each.unit,
-                "distinct": each.distinct,
-                "share_unique": each.share_unique,
-                "notes": list(each.notes),
-            }
-            for each in found.places
-        ],
+        "places": [each.to_dict() for each in found.places],
         "singling_out": [
             {"columns": list(each.columns), "share_unique": each.share_unique}
             for each in found.singling_out

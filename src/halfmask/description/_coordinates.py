@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 import polars as pl
 
+from halfmask._facts import Facts
 from halfmask.description.column_names import words_of
 from halfmask.description.column_words import AXES, POINT_WORDS
 
@@ -35,8 +36,10 @@ _TOWN: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CoordinatePair:
+class CoordinatePair(Facts):
     """Two columns that make one place: its name, x and y, and what was counted of its points."""
+
+    facts = ("name=place", "points=columns", "unit", "distinct", "share_unique", "notes")
 
     place: str
     columns: tuple[str, str]

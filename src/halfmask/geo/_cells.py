@@ -154,9 +154,10 @@ class Cells(PlaceRule):
             0 is the narrowest; of all, or of each.
         """
         west, south, east, north = self.edges(row, column, level)
-        x, y, name = west, south, _in_plane
+        name = _on_earth if self.unit == "degrees" else _in_plane
+        x, y = west, south
         if self.unit == "degrees":
-            x, y, name = (west + east) / 2, (south + north) / 2, _on_earth
+            x, y = (west + east) / 2, (south + north) / 2
         each = zip(x.tolist(), y.tolist(), np.broadcast_to(level, len(row)).tolist(), strict=True)
         return [f"{name(x, y, self._digits[it])} {self.widths[it]:.12g}km" for x, y, it in each]
 

@@ -84,7 +84,9 @@ class Hexagons(PlaceRule):
         texts = leaf_text(values).to_list()
         known = [_parent(text, self.resolutions[0]) == text for text in texts]
         check_known(known, column, "hexagons")
-        return rooted(([_parent(text, it) for text in texts] for it in self.resolutions), column)
+        return rooted(
+            ([_parent(text, it) or "" for text in texts] for it in self.resolutions), column
+        )
 
     def outline(self, label: str) -> dict[str, Any] | None:
         """Return the borders of a hexagon; see `PlaceRule`."""

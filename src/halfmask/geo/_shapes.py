@@ -182,10 +182,10 @@ class AreaIndex:
         out = np.flatnonzero((found < 0) & points.present)
         if self._reach and len(out):
             at = shapely.points(points.x[out], points.y[out])
-            metres = METRES.get(self._unit, 111_319.49)  # of a degree, at the equator
+            each = METRES.get(self._unit, 111_319.49)  # a degree, at the equator
             if self._unit == "degrees":
-                metres *= max(0.01, np.cos(np.radians(np.abs(points.y[out]).max())))
-            far = 1.1 * self._reach / metres
+                each *= max(0.01, np.cos(np.radians(np.abs(points.y[out]).max())))
+            far = 1.1 * self._reach / each
             which, area = self._tree.query(at, predicate="dwithin", distance=far)
             ways = shapely.get_coordinates(shapely.shortest_line(at[which], self._shapes[area])).T
             one, other = (

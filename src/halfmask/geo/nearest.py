@@ -26,9 +26,7 @@ _LEAF: Final = 8  # addresses, about
 _BLOCK: Final = 1 << 15  # points that are asked about at once
 _PAIRS: Final = 1 << 22  # points times near addresses that are held at once
 _SMALLEST: Final = 6.3e6  # less than any radius of the earth
-_TURN: Final = np.linspace(0, 2 * np.pi, 64, endpoint=False)
-#: A polygon as large as the circle with the radius 1.
-_CIRCLE: Final = np.column_stack((np.cos(_TURN), np.sin(_TURN))) * 1.000804
+_AS_LARGE: Final = 1.000804  # the radius of a polygon of 64 corners over that of its circle
 _CLOSE: Final = 1 + 1e-12  # distances that differ by rounding only are equal
 
 
@@ -168,7 +166,8 @@ def k_by_areas(areas: AreaMap, homes: Points, masked: Points) -> Floats:
         disc, area = np.unique(np.stack((some[owner[box]], area)), axis=1)
         shapes = _seen_from(centres.take(disc), areas.shapes[area])
         far = straight_of(radii[disc]) if areas.unit == "degrees" else radii[disc]
-        circles = shapely.polygons(_CIRCLE * np.maximum(far, 1e-6)[:, None, None])
+        far = np.maximum(far, 1e-6) * _AS_LARGE
+        circles = shapely.buffer(shapely.Point(0, 0), far, quad_segs=16)
         share = shapely.area(shapely.intersection(shapes, circles)) / shapely.area(shapes)
         counted += np.bincount(disc, share * areas.people[area], minlength=len(there))
     found = np.full(len(masked), np.nan)

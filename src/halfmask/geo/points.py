@@ -400,7 +400,9 @@ def on_flat(at: NDArray[np.float64], unit: Unit) -> NDArray[np.float64]:
 def _as_long(moves: NDArray[np.float64], lengths: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return moves in the same directions, of other lengths; none where one is none."""
     own = np.hypot(*moves.T)
-    return moves * np.divide(lengths, own, out=np.ones_like(own), where=own > 0)[:, None]
+    return np.asarray(
+        moves * np.divide(lengths, own, out=np.ones_like(own), where=own > 0)[:, None]
+    )
 
 
 def arc_of(straight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -231,9 +231,7 @@ def behind_masks(
 
 def with_maps(table_masks: Sequence[AnyTableMask], policy: Policy) -> tuple[AnyTableMask, ...]:
     """Return masks that have the maps which they name, opened."""
-    if not any(map(map_names, table_masks)):
-        return tuple(table_masks)
-    maps = policy.opened_maps()
+    maps = policy.opened_maps() if any(map(map_names, table_masks)) else {}
     return tuple(
         replace(mask, maps={name: maps[name] for name in map_names(mask)})  # type: ignore[type-var] # a geomask
         if map_names(mask)

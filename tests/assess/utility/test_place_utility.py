@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from halfmask._errors import DataError, ParameterError
+from halfmask._errors import DataError
 from halfmask.assess.utility import place_utility, ripley_l
 from halfmask.geo import AreaMap, Points
 
@@ -184,8 +184,5 @@ def test_what_cant_be_compared():
     nothing = at([np.nan] * 3, [np.nan] * 3)
     with pytest.raises(DataError, match="No row has a point"):
         place_utility(points, nothing)
-    for radii in ([], [1, 1], [0, 0.1], [3]):
-        with pytest.raises(ParameterError, match="'radii'"):
-            place_utility(points, points, radii=radii)
     gaps = at([0, np.nan, 2], [0, np.nan, 1])
     assert place_utility(points, gaps).points == 2

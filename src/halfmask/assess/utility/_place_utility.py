@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask._errors import ParameterError
 from halfmask._facts import Facts
 from halfmask.assess._places import middle_of, paired
 from halfmask.assess._risk import percent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from halfmask.assess._arrays import Bools, Floats
     from halfmask.geo import AreaMap, Points
 
@@ -60,7 +57,7 @@ class PlaceUtility(Facts):
     centroid_drift
         How far their mean was moved.
     radii
-        The radii of Ripley's function.
+        The radii of Ripley's function: ten, up to a quarter of the shorter side of the map.
     before, after
         The patterns; ``None`` for fewer than three points, or points in one line.
     hot_spots, hot_spots_kept
@@ -115,8 +112,6 @@ def place_utility(
     masked: Points,
     *,
     areas: AreaMap | None = None,
-    radii: Sequence[float] | None = None,
-    random_state: int = 0,
 ) -> PlaceUtility:
     """Measure how far points were moved, and what is left of their pattern.
 
@@ -126,11 +121,6 @@ def place_utility(
         The points before and after, one of each for each row. Missing ones are left out.
     areas
         Areas in which points are counted.
-    radii
-        Radii of Ripley's function in metres, ascending; ``None``: ten, up to a quarter of the
-        shorter side of the map.
-    random_state
-        The seed of the sample for Ripley's function.
 
     Returns
     -------
@@ -140,8 +130,6 @@ def place_utility(
     ------
     DataError
         If there are other numbers of points before and after, or no point in both.
-    ParameterError
-        If radii don't ascend, or aren't above 0 and below the shorter side of the map.
 
     Notes
     -----
@@ -169,7 +157,7 @@ def place_utility(
     middle = middle_of(original)
     before, after = original.seen_from(middle), masked.seen_from(middle)
     drift = after.mean(axis=0) - before.mean(axis=0)
-    found = _patterns(before, after, radii, np.random.default_rng(random_state))
+    found = _patterns(before, after)
     if areas is not None:
         found |= _area_counts(areas, original, masked)
     return PlaceUtility(
@@ -182,26 +170,18 @@ def place_utility(
     )
 
 
-def _patterns(
-    before: Floats, after: Floats, radii: Sequence[float] | None, rng: np.random.Generator
-) -> dict[str, object]:
+def _patterns(before: Floats, after: Floats) -> dict[str, object]:
     low, sides = before.min(axis=0), np.ptp(before, axis=0)
     after = after[((after >= low) & (after <= low + sides)).all(axis=1)]
     if len(before) < FEWEST or len(after) < FEWEST or not (sides > 0).all():
         return {}
     reach = float(sides.min()) / 4
-    steps = np.linspace(reach / 10, reach, 10) if radii is None else np.asarray(radii, dtype=float)
-    rising = len(steps) > 0 and (np.diff(steps, prepend=0) > 0).all()
-    if not rising or steps[-1] >= sides.min():
-        raise ParameterError(
-            "The 'radii' parameter of place_utility must ascend, above 0 and below "
-            f"{sides.min():,.6g} m, the shorter side of the map."
-        )
+    radii = np.linspace(reach / 10, reach, 10)
     patterns = [
         PointPattern(
             nearest=(near := _nearest(each)),
             clark_evans=2 * near * float(np.sqrt(len(each) / sides.prod())),
-            ripley=tuple((ripley_l(_drawn(each, rng), steps, sides) - steps).tolist()),
+            ripley=tuple((ripley_l(_drawn(each), radii, sides) - radii).tolist()),
         )
         for each in (before, after)
     ]
@@ -209,7 +189,7 @@ def _patterns(
     was, now = (_hot_spots((each - low) / width, sides / width) for each in (before, after))
     either = int((was | now).sum())
     return {
-        "radii": tuple(steps.tolist()),
+        "radii": tuple(radii.tolist()),
         "before": patterns[0],
         "after": patterns[1],
         "hot_spots": int(was.sum()),
@@ -217,8 +197,10 @@ def _patterns(
     }
 
 
-def _drawn(plane: Floats, rng: np.random.Generator) -> Floats:
-    return plane if len(plane) <= RIPLEY_POINTS else rng.permutation(plane)[:RIPLEY_POINTS]
+def _drawn(plane: Floats) -> Floats:
+    if len(plane) <= RIPLEY_POINTS:
+        return plane
+    return np.random.default_rng(0).choice(plane, RIPLEY_POINTS, replace=False)
 
 
 def _nearest(plane: Floats) -> float:

@@ -1,8 +1,9 @@
 """A tree of points in space, for the people within distances of others.
 
 Node 1 is the root, nodes 2i and 2i + 1 are the halves of node i. Leaf j has the points from
-n j / leaves up to n (j + 1) / leaves, so nothing but boxes and sums is stored. All distances are
-squared. The boxes' distances are rounded as those of the points in them, so no point is missed.
+n j / leaves up to n (j + 1) / leaves, so nothing but boxes and sums is stored. Near points must
+follow each other: then boxes are small. All distances are squared. The boxes' distances are rounded
+as those of the points in them, so no point is missed.
 """
 
 from __future__ import annotations

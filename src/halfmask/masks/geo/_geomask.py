@@ -90,7 +90,7 @@ class Geomask(Pseudonym):
     person
         The column that says whose row it is: two people at one place have two masked places.
     same_within
-        Metres: points within one square of this width count as the place in its middle.
+        Metres, from 1: points within one square of this width count as the place in its middle.
     within
         A map of areas: a masked place lies in the same area as the place.
     maps

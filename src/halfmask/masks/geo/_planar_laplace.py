@@ -120,7 +120,13 @@ class PlanarLaplace(Geomask):
         ]
 
     def _masked(self, places: DrawnPlaces) -> Points:
-        self._check_places(places)
+        counts = pl.Series(places.persons or ()).value_counts()["count"]
+        more = int((counts > self.places).sum())
+        if more:
+            raise DataError(
+                f"{more} people have more places than {self.places}, up to {max(counts)}.",
+                hint="Give more 'places', each of which costs an epsilon, or drop some of theirs.",
+            )
         high, low, turn = places.fractions(3)
         # 106 bits where few are left, so that the tail has its law.
         beyond = np.minimum(high - 2.0**-54 + low * 2.0**-53, 1 - 2.0**-53)
@@ -129,14 +135,3 @@ class PlanarLaplace(Geomask):
         rate = DRAWN_SHARE * self.epsilon / self.metres
         far = -(1 + lambertw(-beyond / np.e, k=-1).real) / rate
         return self._moved(places.points, far, turn)
-
-    def _check_places(self, places: DrawnPlaces) -> None:
-        if places.persons is None:
-            return
-        counts = pl.Series(places.persons).value_counts()["count"]
-        more = int((counts > self.places).sum())
-        if more:
-            raise DataError(
-                f"{more} people have more places than {self.places}, up to {max(counts)}.",
-                hint="Give more 'places', each of which costs an epsilon, or drop some of theirs.",
-            )

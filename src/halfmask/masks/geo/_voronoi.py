@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 import polars as pl
 
-from halfmask._errors import DataError, ParameterError
+from halfmask._errors import DataError
 from halfmask._foreign import need
 from halfmask.geo import PointMap
 from halfmask.masks.geo._geomask import Geomask
@@ -27,10 +27,8 @@ class VoronoiEdges(Geomask):
 
     Parameters
     ----------
-    columns, unit, crs, person, same_within, maps, domain, scope
-        See `Geomask`.
-    within
-        Can't be given.
+    columns, unit, crs, person, same_within, within, maps, domain, scope
+        See `Geomask`. It doesn't take `within`.
     addresses
         A map of points whose cells are taken; by default those of the table's own places.
 
@@ -54,20 +52,9 @@ class VoronoiEdges(Geomask):
 
     name: ClassVar[str] = "voronoi"
     further: ClassVar[tuple[str, ...]] = ("between-two-places",)
+    without: ClassVar[tuple[str, ...]] = ("within",)
 
     addresses: str | None = field(default=None, metadata={"min_length": 1})
-
-    def _check_own(self) -> None:
-        if self.within is not None:
-            raise ParameterError(
-                "The mask 'voronoi' has no 'within': a place has one edge that is nearest.",
-                hint="Take the mask 'donut' or 'location-swap' to keep points in their areas.",
-            )
-
-    @property
-    def draws_by_rows(self) -> bool:
-        """Whether the places of the table are those that are written."""
-        return self.addresses is None
 
     def _masked(self, places: DrawnPlaces) -> Points:
         need("scipy")

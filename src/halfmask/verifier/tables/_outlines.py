@@ -50,8 +50,8 @@ def check_outlines(claim: ClassClaim, stored: StoredRows, support: Mapping[str, 
     except VerificationError as error:
         finding.reasons.append(f"{error.what[0].lower()}{error.what[1:].rstrip('.')}")
         return finding
-    _compare(finding, rows, areas, least)
-    if claim.evidence.achieved > finding.counted:
+    finding.counted = finding.wildcard = counted = _compare(finding, rows, areas, least)
+    if claim.evidence.achieved > counted:
         finding.reasons.append("its evidence states a better level than was counted")
     compare_rows(finding, claim)
     return finding
@@ -62,8 +62,8 @@ def _compare(
     rows: dict[str, int],
     areas: Mapping[str, tuple[float | None, int]],
     least: int,
-) -> None:
-    """Add what the areas of the data and those of the file say of each other."""
+) -> float:
+    """Return the fewest people, or how many areas there are; note where data and file differ."""
     # CSV files have an apostrophe before what may be a formula.
     named = {each if each in areas else each.removeprefix("'"): n for each, n in rows.items()}
     lacking, unused = len(named.keys() - areas), len(areas.keys() - named.keys())
@@ -84,7 +84,7 @@ def _compare(
     finding.reasons += [fault for fault, holds in faults.items() if holds]
     finding.classes, finding.rows = len(rows), sum(rows.values())
     finding.smallest = min(rows.values(), default=0)
-    finding.counted = finding.wildcard = fewest if least else float(len(rows))
+    return fewest if least else float(len(rows))
 
 
 def _rows_of_labels(column: str, table: pl.LazyFrame) -> dict[str, int]:

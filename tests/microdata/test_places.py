@@ -125,7 +125,7 @@ def test_outlines_that_were_changed_are_found(
 
 def test_verify_says_that_it_found_outlines_and_not_that_it_compared_them(tmp_path: Path) -> None:
     (claim,) = [it for it in hm.verify(written(tmp_path)).claims if it.claim.model.startswith("ar")]
-    n = claim.claim.evidence.classes
+    n = claim.claim.evidence["classes"]
     assert f"{n} of {n} areas of the data have an outline in its file" in claim.sentence
 
 

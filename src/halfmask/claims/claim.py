@@ -156,6 +156,9 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
         ),
         "joinable": "The table is no key: outputs made with the same table can be joined.",
         "known-date": "One known time of an entity reveals its other times.",
+        "known-points": (
+            "An attacker who knows the true places of two written points can compute all others."
+        ),
         "left-out-values": "A written value can be one that only suppressed rows have.",
         "length-leaking": "The output shows how long a value was, exactly or in steps.",
         "minimality": (
@@ -208,9 +211,6 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
             "epsilon."
         ),
         "shared-substitutes": "Two different values can have the same substitute.",
-        "three-known-points": (
-            "An attacker who knows the true places of three written points can compute all others."
-        ),
         "trips-between-ends-kept": (
             "Rows between the ends of a trip stay: a few places and times can single a person out."
         ),

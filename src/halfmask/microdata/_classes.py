@@ -36,8 +36,7 @@ from halfmask.microdata._classed_rows import ClassedRows
 from halfmask.microdata._detail_kept import detail_kept
 from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata._leaving_rows import fit_leaving, leaving, read_rows
-from halfmask.microdata._moved_places import generalized_places
-from halfmask.microdata._outlined_places import outlined_places
+from halfmask.microdata._outlined_places import generalized_places, outlined_places
 from halfmask.microdata._person_file import PersonFile, check_person_file
 from halfmask.microdata._report import render_report
 from halfmask.microdata._reporting import report_facts

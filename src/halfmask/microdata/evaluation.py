@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._class_measures import ClassMeasures
     from halfmask.microdata._classed_rows import ClassedRows
     from halfmask.microdata._detail_kept import DetailKept
-    from halfmask.microdata._moved_places import GeneralizedPlaces
+    from halfmask.microdata._outlined_places import GeneralizedPlaces
 
 
 #: Rows that the search for the worst sets of columns looks at, at most.

@@ -66,7 +66,7 @@ class AffinePoints(Geomask):
 
     name: ClassVar[str] = "affine"
     coarsens: ClassVar[bool] = True
-    further: ClassVar[tuple[str, ...]] = ("three-known-points",)
+    further: ClassVar[tuple[str, ...]] = ("known-points",)
     without: ClassVar[tuple[str, ...]] = ("person", "same_within", "within")
 
     centre: tuple[float, ...]

@@ -56,6 +56,11 @@ class VoronoiEdges(Geomask):
 
     addresses: str | None = field(default=None, metadata={"min_length": 1})
 
+    @property
+    def draws_by_rows(self) -> bool:
+        """Whether the places of the table bound the cells."""
+        return self.addresses is None
+
     def _masked(self, places: DrawnPlaces) -> Points:
         need("scipy")
         sites = places.points

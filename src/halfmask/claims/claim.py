@@ -157,7 +157,7 @@ WEAKNESSES: Final[Mapping[str, str]] = MappingProxyType(
         "joinable": "The table is no key: outputs made with the same table can be joined.",
         "known-date": "One known time of an entity reveals its other times.",
         "known-points": (
-            "An attacker who knows the true places of two written points can compute all others."
+            "From the true places of two written points, an attacker can compute all others."
         ),
         "left-out-values": "A written value can be one that only suppressed rows have.",
         "length-leaking": "The output shows how long a value was, exactly or in steps.",

@@ -389,7 +389,7 @@ def _change(own: tuple[str, Unit], other: tuple[str, Unit]) -> tuple[Any, list[f
 
 
 def on_flat(at: NDArray[np.float64], unit: Unit) -> NDArray[np.float64]:
-    """Return coordinates in metres of a plane where areas are as large as they are."""
+    """Return coordinates in metres of a plane that keeps the size of areas."""
     if unit != "degrees":
         return at * METRES[unit]
     e, sine = np.sqrt(_E2), np.sin(np.radians(at[:, 1]))

@@ -255,7 +255,7 @@ def _dot(x: float, y: float, radius: float, series: str) -> str:
 
 
 def _dots(marks: Floats, series: str, side: float) -> list[str]:
-    """Return a dot for each point; of many, for each square, as large as they are many."""
+    """Return a dot for each point; of many points, one for each square, larger for more of them."""
     marks = marks[np.isfinite(marks).all(axis=1)]
     radii = np.full(len(marks), 3.2 if len(marks) <= _MOST_LINES else 2.0)
     if len(marks) > MOST_SHAPES:

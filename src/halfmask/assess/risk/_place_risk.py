@@ -88,7 +88,7 @@ def place_risk(
     -----
     Allshouse et al., "Geomasking sensitive health data and privacy protection" (Geocarto
     International 2010): actual k counts addresses, estimated k spreads the people of an area evenly
-    over it. An attacker who knows how far points are moved has fewer candidates than these: attack
+    over it. Knowing how far points are moved leaves fewer candidates than these: attack
     with ``places/snapping``, too.
     """
     from halfmask.geo import nearest  # noqa: PLC0415 # scipy loads late

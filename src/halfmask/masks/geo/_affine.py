@@ -47,8 +47,8 @@ class AffinePoints(Geomask):
     **Guarantees.** Shapes stay: distances between points have one factor, angles stay. Draws are
     unknown without the key.
 
-    **Edge cases.** An attacker who knows the places of three people computes all others. Two are
-    enough for who also knows that all directions have one factor, as here. Take it for pictures,
+    **Edge cases.** From two known places an attacker computes all others, since all directions
+    have one factor; from three, without knowing that. Take it for pictures,
     not for data that others get. Points of the earth more than 1,000 km from the centre are an
     error.
 

@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 
 import halfmask as hm
-from halfmask._errors import ColumnNotFoundError, PolicyError
+from halfmask._errors import ColumnNotFoundError, GuaranteeNotMetError, PolicyError
 from halfmask.claims.manifest import manifest_path
+from halfmask.geo import Quadtree
 from halfmask.microdata import Policy, read_population
 
 CELLS = """
@@ -127,6 +128,18 @@ def test_verify_says_that_it_found_outlines_and_not_that_it_compared_them(tmp_pa
     (claim,) = [it for it in hm.verify(written(tmp_path)).claims if it.claim.model.startswith("ar")]
     n = claim.claim.evidence["classes"]
     assert f"{n} of {n} areas of the data have an outline in its file" in claim.sentence
+
+
+def test_an_area_with_fewer_people_than_the_rule_asks_makes_no_release(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Quadtree, "people_of", lambda *_: 49.0)
+    file = tmp_path / "policy.toml"
+    file.write_text(CELLS.replace("cells = [1, 10, 100]", RULES["quadtree"]) + towns(tmp_path))
+    homes = np.random.default_rng(4).uniform((0, 0), (4, 3), (400, 2))
+    rows = people(400).with_columns(lon=homes[:, 0], lat=homes[:, 1])
+    with pytest.raises(GuaranteeNotMetError, match="have fewer than 50 people by the map"):
+        hm.protect(rows, Policy.load(file), key=bytes(32))
 
 
 ERRORS: list[tuple[str, str, str]] = [

@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 
-_ONE = r"((?:[^][|]|\[\w+\])*)"
+_ONE = r"((?:[^][|]|\[[\w.]+\])*)"
 #: What a program says, and what the command line does: ``[[restart=True|--restart]]``. A name in
 #: quotes is a user's, and stays; an apostrophe follows a letter.
 _EITHER = re.compile(rf"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\[\[{_ONE}\|{_ONE}\]\]""")

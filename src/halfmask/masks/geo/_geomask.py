@@ -237,7 +237,7 @@ class Geomask(Pseudonym):
             got = "none" if found is None else f"a {type(found).__name__}"
             raise ParameterError(
                 f"The mask {self.name!r} needs the map {name!r}, one {kind.__name__}. Got {got}.",
-                hint=f"[[Give maps={{{name!r}: ...}}|Add [maps.{name}] to the policy]].",
+                hint="[[Give maps={NAME: ...}|Add [maps.NAME] to the policy]].",
             )
         if isinstance(found, PointMap):
             return replace(found, points=found.points.in_system(points.unit, points.crs))

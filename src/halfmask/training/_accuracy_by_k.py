@@ -14,7 +14,7 @@ from halfmask._validation import integer_at_least
 from halfmask.anonymize.given_rows import collected
 from halfmask.guarantees import KAnonymity
 from halfmask.training._checked import checked, flat
-from halfmask.training._encoding import Encoding, as_table
+from halfmask.training._encoding import Encoding, as_table, taken
 from halfmask.training._estimator import AnonymizedEstimator
 from halfmask.training._fitting import asking, fitted
 from halfmask.training._preparing import prepared
@@ -171,9 +171,9 @@ def accuracy_by_k(
     raw = []
     for number, (train, held) in enumerate(parts):
         part = _Part(
-            _taken(X, train),
+            taken(X, train),
             labels[train],
-            _taken(X, held),
+            taken(X, held),
             labels[held],
             _of_places(estimator.split_targets, train, len(labels)),
         )
@@ -220,15 +220,6 @@ def _of_places(given: Any, places: NDArray[np.int64], n_rows: int) -> Any:  # no
     if given is None or isinstance(given, str) or hasattr(given, "predict") or callable(given):
         return given
     return np.asarray(given)[places]
-
-
-def _taken(rows: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # any table
-    """Return some rows: of pandas by position, of polars and arrays by index."""
-    if hasattr(rows, "iloc"):
-        return rows.iloc[places]
-    if hasattr(rows, "take") and hasattr(rows, "schema") and not hasattr(rows, "lazy"):
-        return rows.take(places)
-    return rows[places] if hasattr(rows, "shape") else np.asarray(rows)[places]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,16 @@ def checked(
     several_names(owner=owner, quasi_identifiers=model.quasi_identifiers)
     learns(model.estimator)
     table = as_table(X)
+    one_a_row(labels, table.height)
+    if is_classifier(model.estimator):
+        are_labels(labels)
+    else:
+        _are_numbers(labels, type(model.estimator).__name__)
+    return table
+
+
+def one_a_row(labels: NDArray[Any], n_rows: int) -> None:
+    """Raise unless labels are known, in one column, and as many as rows."""
     labels_known(labels)
     if labels.ndim != 1:
         raise ParameterError(
@@ -76,30 +86,25 @@ def checked(
             hint="Turn one-hot columns into labels, by y.argmax(axis=1); fit a model for each of "
             "several outputs.",
         )
-    if len(labels) != table.height:
+    if len(labels) != n_rows:
         raise ParameterError(
-            f"X and y must have as many rows. Got {table.height} and shape {labels.shape}."
+            f"X and y must have as many rows. Got {n_rows} and shape {labels.shape}."
         )
-    if is_classifier(model.estimator):
-        _are_labels(labels)
-    else:
-        _are_numbers(labels, type(model.estimator).__name__)
-    return table
 
 
-def seed_of(random_state: Any) -> int:  # noqa: ANN401 # scikit-learn's
+def seed_of(random_state: Any, *, owner: str = "AnonymizedEstimator") -> int:  # noqa: ANN401 # scikit-learn's
     """Return a seed: an integer itself, else one drawn as scikit-learn does."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return int(check_random_state(random_state).randint(2**31 - 1))
-    integer_at_least(0, owner="AnonymizedEstimator", random_state=random_state)
+    integer_at_least(0, owner=owner, random_state=random_state)
     return int(random_state)
 
 
-def flat(y: Any) -> NDArray[Any]:  # noqa: ANN401 # any column
+def flat(y: Any, *, owner: str = "AnonymizedEstimator") -> NDArray[Any]:  # noqa: ANN401 # any column
     """Return labels as one column of their type; a table of one column is one, with a warning."""
     if y is None:
         raise ParameterError(
-            "This AnonymizedEstimator estimator requires y to be passed, but the target y is None.",
+            f"This {owner} estimator requires y to be passed, but the target y is None.",
             hint="Pass labels or numbers as y.",
         )
     labels = as_array(y)
@@ -145,7 +150,8 @@ def learns(estimator: Any) -> None:  # noqa: ANN401 # scikit-learn ships no type
         )
 
 
-def _are_labels(labels: NDArray[Any]) -> None:
+def are_labels(labels: NDArray[Any]) -> None:
+    """Raise unless these are labels of at least two classes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of many labels it warns
         kind = type_of_target(labels)

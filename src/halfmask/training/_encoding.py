@@ -31,6 +31,15 @@ def as_table(rows: Any) -> pl.DataFrame:  # noqa: ANN401 # any table
     return to_polars(rows)
 
 
+def taken(rows: Any, places: NDArray[np.int64]) -> Any:  # noqa: ANN401 # any table
+    """Return some rows: of pandas by position, of polars and arrays by index."""
+    if hasattr(rows, "iloc"):
+        return rows.iloc[places]
+    if hasattr(rows, "take") and hasattr(rows, "schema") and not hasattr(rows, "lazy"):
+        return rows.take(places)
+    return rows[places] if hasattr(rows, "shape") else np.asarray(rows)[places]
+
+
 def columns_match(rows: Any, n_columns: int) -> None:  # noqa: ANN401 # any array
     """Raise if an array has other columns than so many."""
     if np.ndim(rows) == 2 and np.shape(rows)[1] != n_columns:

@@ -109,7 +109,7 @@ class RedactedReprMixin(BaseEstimator):  # type: ignore[misc] # scikit-learn shi
     values of rows, and the encoder's columns are named after categories.
     """
 
-    split_targets: Any
+    split_targets: Any = None
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text: str = super(RedactedReprMixin, self._shown()).__repr__(N_CHAR_MAX)

@@ -1,0 +1,259 @@
+"""Rows, budgets and trees in cells of columns: what all cuts of a column make of its numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+import polars as pl
+
+from halfmask.assess.robustness.budget import numbers
+from halfmask.assess.robustness.features import NumberFeature
+from halfmask.kernels.attacks.flips import Forest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from halfmask.assess._arrays import Bools, Floats, Ints
+    from halfmask.assess.robustness._trees import TreeNodes
+    from halfmask.assess.robustness.budget import AttackerBudget
+    from halfmask.assess.robustness.features import CategoryFeatures, FeatureMap
+
+    Cells = NDArray[np.int32]
+
+_WORD: Final = 64
+#: Roundings that a number is past an edge, as a pipeline rounds otherwise, and their doublings.
+_ROUNDINGS, _NUDGES = 64, 60
+_NORMS: Final = ("greatest", "sum", "columns")
+
+
+class NumberCells:
+    """The cells of one column: a cell ends where a feature of it passes a threshold."""
+
+    def __init__(self, features: list[NumberFeature], trees: TreeNodes, rows: Floats) -> None:
+        self.features, self.trees = features, trees
+        self.far = max(abs(it.shift / it.scale) for it in features)
+        inner = trees.left >= 0
+        self.nodes = [np.flatnonzero(inner & (trees.feature == it.feature)) for it in features]
+        self.cuts = [np.unique(trees.threshold[it]) for it in self.nodes]
+        pairs = list(zip(features, self.cuts, strict=True))
+        self._own = [(trees.edges(cuts) - it.shift) / it.scale for it, cuts in pairs]
+        self._every = self.edges = np.sort(np.concatenate(self._own))
+        self.index = np.arange(len(self.edges) + 1)
+        self.own = self.of_features([rows[:, it.feature] for it in features])
+        # Cells narrower than what a pipeline rounds can't be written: they end with the one below.
+        narrow = np.diff(self.edges) <= 2 * _ROUNDINGS * np.spacing(
+            np.abs(self.edges[1:]) + self.far
+        )
+        kept = np.ones(len(self.index), dtype=bool)
+        kept[1:-1] = ~narrow | np.isin(self.index[1:-1], self.own) if len(narrow) else True
+        self.index, self.edges = np.cumsum(kept) - 1, self._every[kept[1:]]
+        self.own = np.where(self.own < 0, -1, self.index[self.own]).astype(np.int32)
+
+    def of_features(self, values: list[Floats]) -> Cells:
+        """Return how many cuts numbers are past; -1 where one is missing."""
+        past = np.zeros(len(values[0]), dtype=np.int64)
+        side: Literal["left", "right"] = "right" if self.trees.is_strict else "left"
+        for cuts, value in zip(self.cuts, values, strict=True):
+            over = np.searchsorted(cuts, value.astype(self.trees.precision), side)
+            past += over
+        return np.where(np.isnan(values[0]), -1, self.index[past]).astype(np.int32)
+
+    def of_numbers(self, cells: Floats) -> Cells:
+        """Return the cells of what is in the column."""
+        return self.of_features([cells * it.scale + it.shift for it in self.features])
+
+    def place(self, cut: Cells) -> None:
+        """Write the last cell on the left of each node."""
+        for nodes, cuts, edges in zip(self.nodes, self.cuts, self._own, strict=True):
+            at = np.searchsorted(cuts, self.trees.threshold[nodes])
+            cut[nodes] = self.index[np.searchsorted(self._every, edges[at])]
+
+    def nearest(self, cell: Cells, own: Cells) -> Floats:
+        """Return the number in each cell that is nearest to another cell; infinite at the end."""
+        up, edges = cell > own, np.concatenate([[-np.inf], self.edges, [np.inf]])
+        edge = edges[np.where(up, cell, cell + 1)]
+        inside = np.isfinite(edge)
+        size = np.spacing(np.abs(np.where(inside, edge, 0.0)) + self.far)
+        step = np.where(up, _ROUNDINGS, -_ROUNDINGS) * size
+        number = edge + step
+        for _ in range(_NUDGES):
+            here = self.of_numbers(number)
+            short = inside & np.where(up, here < cell, here > cell)
+            if not short.any():
+                break
+            step *= 2
+            number[short] = (edge + step)[short]
+        return np.where(inside & (self.of_numbers(number) != cell), edge, number)
+
+
+class CategoryCodes:
+    """The codes of one column: its categories, then what rows have that is none of them."""
+
+    def __init__(self, features: CategoryFeatures, rows: Floats) -> None:
+        self.features = features
+        codes: dict[bytes, int] = {}
+        every = [*np.array(features.values, dtype=float), *rows[:, np.array(features.features)]]
+        found = [codes.setdefault((each + 0.0).tobytes(), i) for i, each in enumerate(every)]
+        known = len(features.values)
+        place = {it: i for i, it in enumerate(dict.fromkeys([*range(known), *found]))}
+        self.values = np.array([every[it] for it in place])
+        self.own = np.array([place[it] for it in found[known:]], dtype=np.int32)
+
+
+class CellTable:
+    """All columns of a model in cells and codes, and what a budget lets of them be changed."""
+
+    def __init__(
+        self, mapped: FeatureMap, trees: TreeNodes, rows: pl.DataFrame, budget: AttackerBudget
+    ) -> None:
+        self.rows, self.trees, self.budget = rows, trees, budget
+        features = mapped.features(rows)
+        read = {it.feature for it in mapped.numbers}.union(
+            *(it.features for it in mapped.categories)
+        )
+        constant = [
+            NumberFeature(column=f"\0{it}", feature=it)
+            for it in range(mapped.n_features)
+            if it not in read
+        ]
+        by_name: dict[str, list[NumberFeature]] = {}
+        for number in (*mapped.numbers, *constant):
+            by_name.setdefault(number.column, []).append(number)
+        self.numbers = {name: NumberCells(it, trees, features) for name, it in by_name.items()}
+        self.codes = {it.column: CategoryCodes(it, features) for it in mapped.categories}
+        self.names = (*self.numbers, *self.codes)
+        n, shape = len(self.names), (rows.height, len(self.names))
+        self.own, self.x, self.unit = np.zeros(shape, dtype=np.int32), np.zeros(shape), np.ones(n)
+        self.low, self.high = self.own.copy(), self.own.copy()
+        words = max(((len(it.values) - 1) // _WORD + 1 for it in self.codes.values()), default=1)
+        free = np.zeros((*shape, words * _WORD), dtype=bool)
+        self.is_category = np.arange(n) >= len(self.numbers)
+        for c, name in enumerate(self.names):
+            self.unit[c] = unit_of(budget, name)
+            if name in self.numbers:
+                self._fill(c, budget)
+                continue
+            codes = self.codes[name]
+            self.own[:, c] = codes.own
+            free[:, c, : len(codes.features.categories)] = may_write(budget, codes.features, rows)
+            free[np.arange(shape[0]), c, codes.own] = True
+        self.free = _bits(free)
+
+    def _fill(self, c: int, budget: AttackerBudget) -> None:
+        cells = self.numbers[self.names[c]]
+        own = self.own[:, c] = self.low[:, c] = self.high[:, c] = cells.own
+        if self.names[c] in self.rows.columns:
+            self.x[:, c] = numbers(self.rows[self.names[c]])
+            low, high = budget.interval(self.names[c], self.x[:, c])
+            there = np.isfinite(self.x[:, c])
+            self.low[there, c] = np.minimum(own, cells.of_numbers(low))[there]
+            self.high[there, c] = np.maximum(own, cells.of_numbers(high))[there]
+
+    def forest(self, norm: str) -> Forest:
+        """Return the trees in cells and codes; what their leaves gain is to be filled in."""
+        trees, inner = self.trees, self.trees.left >= 0
+        column, cut = np.zeros((2, len(inner)), dtype=np.int32)
+        left, right = trees.left.astype(np.int32), trees.right.astype(np.int32)
+        sets: list[Bools] = []
+        for c, name in enumerate(self.names):
+            if name in self.numbers:
+                for nodes in self.numbers[name].nodes:
+                    column[nodes] = c
+                self.numbers[name].place(cut)
+                continue
+            codes = self.codes[name]
+            for place, feature in enumerate(codes.features.features):
+                nodes = np.flatnonzero(inner & (trees.feature == feature))
+                asked = np.stack([trees.threshold[nodes], trees.missing_left[nodes]])
+                _, first, which = np.unique(asked, axis=1, return_index=True, return_inverse=True)
+                column[nodes], cut[nodes] = c, which + len(sets)
+                for node in nodes[first]:
+                    on_left = np.zeros(self.free.shape[2] * _WORD, dtype=bool)
+                    on_left[: len(codes.values)] = trees.goes_left(node, codes.values[:, place])
+                    sets.append(on_left)
+        parent = np.full(len(inner), -1, dtype=np.int32)
+        parent[left[inner]] = parent[right[inner]] = np.flatnonzero(inner)
+        edges = [it.edges for it in self.numbers.values()]
+        starts = np.cumsum([0, *map(len, edges), *[0] * len(self.codes)])
+        sets.append(np.zeros(self.free.shape[2] * _WORD, dtype=bool))
+        return Forest(
+            column, cut, left, right, parent, trees.missing_left,
+            np.zeros(len(inner)), trees.roots.astype(np.int32),
+            self.is_category, starts,
+            np.concatenate([*edges, [0.0]]), _bits(np.array(sets)), self.unit, _NORMS.index(norm),
+        )  # fmt: skip
+
+    def changed(self, cells: Cells, at: Ints) -> pl.DataFrame:
+        """Return some rows with the nearest value of each cell that isn't their own."""
+        own = np.where(self.is_category, self.own[at], self.x[at])
+        new, moved = own.copy(), cells != self.own[at]
+        for c in np.flatnonzero(moved.any(axis=0)):
+            here = np.flatnonzero(moved[:, c])
+            new[here, c] = cells[here, c]
+            if not self.is_category[c]:
+                low, high = self.budget.interval(self.names[c], own[here, c])
+                nearest = self.numbers[self.names[c]].nearest(cells[here, c], self.own[at[here], c])
+                new[here, c] = np.clip(nearest, low, high)
+        groups = {name: it.features for name, it in self.codes.items()}
+        return with_cells(self.rows[at], self.names, groups, own, new)
+
+    def ends(self, i: int, leaves: Cells, forest: Forest) -> dict[str, tuple[float, float]]:
+        """Return between what numbers a row's columns are in all of some leaves."""
+        low, high = self.low[i].copy(), self.high[i].copy()
+        for leaf in leaves:
+            node, up = leaf, forest.parent[leaf]
+            while up >= 0:
+                c, cut = forest.column[up], forest.cut[up]
+                if not forest.is_category[c] and forest.left[up] == node:
+                    high[c] = min(high[c], cut)
+                elif not forest.is_category[c]:
+                    low[c] = max(low[c], cut + 1)
+                node, up = up, forest.parent[up]
+        found = {}
+        for c, name in enumerate(self.numbers):
+            if name in self.rows.columns and np.isfinite(self.x[i, c]):
+                each = self.numbers[name].nearest(
+                    np.array([low[c], high[c]]), np.array([low[c] - 1, high[c] + 1])
+                )
+                found[name] = float(each[0]), float(each[1])
+        return found
+
+
+def may_write(budget: AttackerBudget, group: CategoryFeatures, rows: pl.DataFrame) -> Bools:
+    """Return which categories may be written into which rows."""
+    allowed = budget.columns.get(group.column)
+    chosen = () if allowed is None or allowed.change == "no" else allowed.categories or ()
+    free = np.array([it in chosen for it in group.categories])
+    return np.outer(rows[group.column].is_not_null().to_numpy(), free)
+
+
+def unit_of(budget: AttackerBudget, column: str) -> float:
+    """Return the cost of a unit of a number, or of another category."""
+    allowed = budget.columns.get(column)
+    return 1.0 if allowed is None else allowed.cost or 1.0
+
+
+def with_cells(
+    rows: pl.DataFrame, names: Sequence[str], groups: Mapping[str, CategoryFeatures],
+    own: Floats, new: Floats,
+) -> pl.DataFrame:  # fmt: skip
+    """Return rows with other numbers, and other categories by their place."""
+    columns = []
+    for c, name in enumerate(names):
+        here = np.flatnonzero((own[:, c] != new[:, c]) & ~np.isnan(new[:, c]))
+        if len(here) and name in groups:
+            cells = rows[name].to_list()
+            for i in here:
+                cells[i] = groups[name].categories[int(new[i, c])]
+            columns.append(pl.Series(name, cells, dtype=rows.schema[name]))
+        elif len(here):
+            columns.append(pl.Series(name, new[:, c], nan_to_null=True))
+    return rows.with_columns(columns)
+
+
+def _bits(flags: Bools) -> NDArray[np.uint64]:
+    packed = np.packbits(flags, axis=-1, bitorder="little")
+    return np.ascontiguousarray(packed).view(np.dtype("<u8")).astype(np.uint64)

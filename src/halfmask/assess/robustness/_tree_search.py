@@ -1,0 +1,146 @@
+"""What flips the predictions of trees, forests and boosting: certified and found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from halfmask.assess.robustness._cells import CellTable
+from halfmask.assess.robustness._cheapest import change_related
+from halfmask.assess.robustness._trees import read_trees, with_base
+from halfmask.kernels.attacks.flips import find_leaves, flip_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+    from halfmask.assess._arrays import Floats, Ints, Model, Values
+    from halfmask.assess.robustness._trees import TreeNodes
+    from halfmask.assess.robustness.budget import AttackerBudget
+    from halfmask.assess.robustness.features import FeatureMap
+
+#: So many rows must have the scores that the trees add up to.
+_CHECKED: Final = 256
+#: The rounding of sums of leaves: XGBoost adds in single precision.
+_ROUNDED, _ROUNDED_SINGLE = 1e-10, 1e-5
+
+
+class _Goal(NamedTuple):
+    """Which rows flip once leaves gain enough: none below the first need, all from the other."""
+
+    rows: Ints
+    gain: Floats
+    gained: Floats
+    needs: tuple[float, float]
+
+
+class TreeSearch:
+    """The costs of rows, where the cost of leaving a cell is that of its edge."""
+
+    def __init__(
+        self,
+        cells: CellTable,
+        trees: TreeNodes,
+        goals: list[_Goal],
+        effort: int,
+        budget: AttackerBudget,
+    ) -> None:
+        self.cells, self.effort, self.goals, self.budget = cells, effort, goals, budget
+        self.forest, self.is_exact = cells.forest(budget.norm), len(trees.roots) == 1
+        self.far = 4 * np.abs(trees.value).max() + max(
+            (np.abs(it.gained).max() for it in goals), default=0
+        )
+        n = len(cells.own)
+        self.certified, self.found = np.full((2, n), np.inf)
+        self.flipped = cells.own.copy()
+        for goal in goals:
+            self._lower(goal)
+
+    @classmethod
+    def of(
+        cls, model: Model, mapped: FeatureMap, rows: pl.DataFrame, budget: AttackerBudget,
+        predicted: Values, difference: float | None, effort: int,
+    ) -> TreeSearch | None:  # fmt: skip
+        """Search all rows; ``None`` of other models."""
+        found = read_trees(model)
+        coded = {feature for it in mapped.categories for feature in it.features}
+        if any(it.scale < 0 for it in mapped.numbers):
+            return None  # the sides of splits would be exchanged
+        if found is None or any(int(found[0].feature[it]) not in coded for it in found[0].on_left):
+            return None
+        cells = CellTable(mapped, found[0], rows, budget)
+        leaves = find_leaves(cells.forest(budget.norm), cells.own[:_CHECKED]).astype(np.int64)
+        trees = with_base(*found, mapped.features(rows[:_CHECKED]), leaves)
+        if trees is None:
+            return None
+        goals = list(_goals(model, trees, predicted, difference))
+        return cls(cells, trees, goals, effort, budget)
+
+    def _lower(self, goal: _Goal) -> None:
+        at, cells = goal.rows, self.cells
+        certified, found, flipped = self.certified[at], self.found[at], self.flipped[at]
+        flip_rows(
+            self.forest._replace(gain=goal.gain.copy()), cells.own[at], cells.x[at], goal.gained,
+            (cells.low[at], cells.high[at], cells.free[at]), goal.needs, self.effort,
+            certified, found, flipped,
+        )  # fmt: skip
+        self.certified[at], self.found[at], self.flipped[at] = certified, found, flipped
+
+    def changed(self, at: Ints) -> pl.DataFrame:
+        """Return rows with what flips them."""
+        return self.cells.changed(self.flipped[at], at)
+
+    def change_related(self, i: int) -> tuple[pl.DataFrame | None, float]:
+        """Return a change of a row that keeps its relations, and what is certified.
+
+        Of a single tree, leaves are tried from the nearest one on until none can cost less. Of
+        others, only the box that was found is tried.
+        """
+        at, best, made, certified = np.array([i]), np.inf, None, self.certified[i]
+        row = self.cells.rows[at]
+        for goal in self.goals:
+            place, gain = np.flatnonzero(goal.rows == i), goal.gain.copy()
+            part = goal._replace(rows=goal.rows[place], gain=gain, gained=goal.gained[place])
+            while len(place):
+                self.certified[i], self.found[i] = np.inf, best
+                self._lower(part)
+                if self.found[i] >= best:
+                    break
+                start = row.with_columns(self.changed(at)[list(self.cells.codes)])
+                leaves = find_leaves(self.forest, self.flipped[at])[0]
+                changed = change_related(
+                    self.budget, start, self.cells.ends(i, leaves, self.forest)
+                )
+                cost = np.inf if changed is None else self.budget.cost_of(row, changed)[0]
+                if cost < best:
+                    made, best = changed, float(cost)
+                if not self.is_exact:
+                    break
+                gain[leaves] -= self.far
+        return made, best if self.is_exact else certified
+
+
+def _goals(
+    model: Model, trees: TreeNodes, predicted: Values, difference: float | None
+) -> Iterator[_Goal]:
+    value, base = trees.value, trees.base
+    rounded = _ROUNDED_SINGLE if trees.is_strict else _ROUNDED
+    if difference is not None:
+        every, score = np.arange(len(predicted)), predicted - base[0]
+        slack = rounded * (np.abs(value).max() * len(trees.roots) + abs(base[0]))
+        yield _Goal(every, value[:, 0], -score - difference, (-slack, slack))
+        yield _Goal(every, -value[:, 0], score - difference, (-slack, slack))
+        return
+    for p, label in enumerate(model.classes_):
+        here = np.flatnonzero(predicted == label)
+        for q in range(len(model.classes_)):
+            if q == p or not len(here):
+                continue
+            gain, gained = value[:, q] - value[:, p], np.full(len(here), base[q] - base[p])
+            whole = not np.any(gain[trees.left < 0] % 1) and not np.any(gained % 1)
+            slack = 0.0 if whole else rounded
+            ends = np.array([-slack, slack])  # of equals, the first class is predicted
+            least, most = ends if q < p else np.nextafter(ends, np.inf)
+            yield _Goal(here, gain, gained, (float(least), float(most)))

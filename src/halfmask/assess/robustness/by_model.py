@@ -1,0 +1,132 @@
+"""Flips of predictions by an attacker who knows the model: certified, exact and found."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import polars as pl
+
+from halfmask._errors import ParameterError
+from halfmask._foreign import foreign
+from halfmask._validation import integer_at_least, number_between
+from halfmask.assess.robustness._linear_search import LinearSearch
+from halfmask.assess.robustness._tree_search import TreeSearch
+from halfmask.assess.robustness.black_box import predictions
+from halfmask.assess.robustness.budget import is_number
+from halfmask.assess.robustness.cost_to_flip import CostToFlip
+from halfmask.assess.robustness.features import map_features
+from halfmask.data import to_polars
+
+if TYPE_CHECKING:
+    from halfmask.assess._arrays import Model, Rows, Values
+    from halfmask.assess.robustness.budget import AttackerBudget
+    from halfmask.assess.robustness.features import FeatureMap
+
+
+#: The rounding of costs.
+_NEAR: Final = 1e-9
+
+
+def flip_by_model(
+    model: Model,
+    rows: Rows,
+    budget: AttackerBudget,
+    *,
+    seen: Rows | None = None,
+    difference: float | None = None,
+    effort: int = 16,
+) -> tuple[CostToFlip, pl.DataFrame] | None:
+    """Find what it costs to flip each row's prediction, and the changed rows.
+
+    Parameters
+    ----------
+    model
+        A linear model, a tree, a forest or boosting, also in a Pipeline that can be mapped.
+    rows
+        The rows to be changed, as the model takes them.
+    budget
+        What may be changed, and at what cost. Costs above its `most` are found, too.
+    seen
+        Rows whose ranges and categories the budget takes where it has none; by default `rows`.
+    difference
+        By how much a number that is predicted must change; regressors need it.
+    effort
+        How many parts of the space are searched again, a row; more brings certified and found
+        costs nearer. Linear models and single trees are exact without.
+
+    Returns
+    -------
+    tuple or None
+        Costs and changed rows; ``None`` for other models: ask these for labels alone.
+
+    Raises
+    ------
+    DataError
+        If the model fails, or predicts NaN.
+    ParameterError
+        If a regressor's `difference` is missing.
+    """
+    integer_at_least(0, owner="flip_by_model", effort=effort)
+    table = to_polars(rows)
+    budget = budget.for_rows(table if seen is None else to_polars(seen))
+    predicted = predictions(model, table)
+    found = map_features(model, table)
+    if found is None or not _fits(found[1], table, budget):
+        return None
+    last, mapped = found
+    if difference is not None:
+        number_between(0, np.inf, owner="flip_by_model", low_open=True, difference=difference)
+    elif not hasattr(last, "classes_"):
+        if predicted.dtype.kind != "f":
+            return None
+        raise ParameterError(
+            "The model predicts numbers: by how much must a prediction change?",
+            hint="Give difference=, in the unit of what is predicted.",
+        )
+    asked = mapped, table, budget, predicted, difference
+    with foreign("The model failed to predict features"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # features have no names
+        search = LinearSearch.of(last, *asked) or TreeSearch.of(last, *asked, effort)
+    return None if search is None else _told(model, search, asked)
+
+
+def _fits(mapped: FeatureMap, rows: pl.DataFrame, budget: AttackerBudget) -> bool:
+    """Return whether no number is read as a category: its cost would depend on the category."""
+    free = [name for name, it in budget.columns.items() if it.change != "no"]
+    coded = {it.column for it in mapped.categories}
+    return not any(name in coded and is_number(rows[name]) for name in free)
+
+
+def _told(
+    model: Model,
+    search: LinearSearch | TreeSearch,
+    asked: tuple[FeatureMap, pl.DataFrame, AttackerBudget, Values, float | None],
+) -> tuple[CostToFlip, pl.DataFrame]:
+    """Return what was found as the budget counts it, where the model itself flips."""
+    _, rows, budget, predicted, difference = asked
+    certified, changed = search.certified.copy(), search.changed(np.arange(rows.height))
+    exact = certified >= search.found * (1 - _NEAR) - _NEAR
+    broken = np.isinf(budget.cost_of(rows, changed)) & np.isfinite(search.found)
+    for i in np.flatnonzero(broken).tolist():  # relations
+        made, certified[i] = search.change_related(i)
+        exact[i] = search.is_exact
+        made = rows[[i]] if made is None else made
+        changed = pl.concat([changed[:i], made, changed[i + 1 :]], how="vertical_relaxed")
+    after = predictions(model, changed)
+    flips = after != predicted
+    if difference is not None:
+        flips = np.abs(after - predicted) >= difference * (1 - _NEAR)
+    found = np.where(flips, budget.cost_of(rows, changed), np.inf)
+    columns = [name for name, it in budget.columns.items() if it.change != "no"]
+    moved = np.column_stack([changed[it].ne_missing(rows[it]).to_numpy() for it in columns])
+    told = CostToFlip(
+        certified=np.minimum(certified, found),
+        found=found,
+        exact=exact & (np.isfinite(found) | np.isinf(certified)),
+        changed=moved & np.isfinite(found)[:, None],
+        columns=tuple(columns),
+        most=budget.most,
+    )
+    return told, changed

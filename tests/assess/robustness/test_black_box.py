@@ -17,8 +17,9 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import DataError, ParameterError, SchemaError
-from halfmask.assess.robustness import AttackerBudget, ColumnBudget, Relation, black_box
-from halfmask.assess.robustness.black_box import predictions
+from halfmask.assess.robustness import AttackerBudget, ColumnBudget, Relation
+from halfmask.assess.robustness import _black_box as black_box
+from halfmask.assess.robustness._black_box import predictions
 
 N = 80
 ANY = ColumnBudget()

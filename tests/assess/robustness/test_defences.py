@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.robustness import AttackerBudget, ColumnBudget, Relation
-from halfmask.assess.robustness.defences import (
+from halfmask.assess.robustness._defences import (
     Suspicions,
     change_randomly,
     clean_cost,

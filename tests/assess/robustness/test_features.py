@@ -23,7 +23,7 @@ from sklearn.preprocessing import (
 )
 
 from halfmask._errors import DataError
-from halfmask.assess.robustness import features
+from halfmask.assess.robustness import _features as features
 
 ROWS = pl.DataFrame(
     {

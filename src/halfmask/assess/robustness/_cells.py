@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 import polars as pl
 
-from halfmask.assess.robustness.budget import numbers
-from halfmask.assess.robustness.features import NumberFeature
+from halfmask.assess.robustness._budget import numbers
+from halfmask.assess.robustness._features import NumberFeature
 from halfmask.kernels.attacks.flips import Forest
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Bools, Floats, Ints
+    from halfmask.assess.robustness._budget import AttackerBudget
+    from halfmask.assess.robustness._features import CategoryFeatures, FeatureMap
     from halfmask.assess.robustness._trees import TreeNodes
-    from halfmask.assess.robustness.budget import AttackerBudget
-    from halfmask.assess.robustness.features import CategoryFeatures, FeatureMap
 
     Cells = NDArray[np.int32]
 
@@ -199,27 +199,6 @@ class CellTable:
                 new[here, c] = np.clip(nearest, low, high)
         groups = {name: it.features for name, it in self.codes.items()}
         return with_cells(self.rows[at], self.names, groups, own, new)
-
-    def ends(self, i: int, leaves: Cells, forest: Forest) -> dict[str, tuple[float, float]]:
-        """Return between what numbers a row's columns are in all of some leaves."""
-        low, high = self.low[i].copy(), self.high[i].copy()
-        for leaf in leaves:
-            node, up = leaf, forest.parent[leaf]
-            while up >= 0:
-                c, cut = forest.column[up], forest.cut[up]
-                if not forest.is_category[c] and forest.left[up] == node:
-                    high[c] = min(high[c], cut)
-                elif not forest.is_category[c]:
-                    low[c] = max(low[c], cut + 1)
-                node, up = up, forest.parent[up]
-        found = {}
-        for c, name in enumerate(self.numbers):
-            if name in self.rows.columns and np.isfinite(self.x[i, c]):
-                each = self.numbers[name].nearest(
-                    np.array([low[c], high[c]]), np.array([low[c] - 1, high[c] + 1])
-                )
-                found[name] = float(each[0]), float(each[1])
-        return found
 
 
 def may_write(budget: AttackerBudget, group: CategoryFeatures, rows: pl.DataFrame) -> Bools:

@@ -1,4 +1,4 @@
-"""What flips the predictions of linear models: exact, in closed form or by a mixed program."""
+"""What flips the predictions of linear models: exact, in closed form."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from halfmask.assess.robustness._budget import numbers
 from halfmask.assess.robustness._cells import may_write, unit_of, with_cells
-from halfmask.assess.robustness._cheapest import Switch, change_related
-from halfmask.assess.robustness.budget import numbers
 
 if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.assess._arrays import Bools, Floats, Ints, Model, Values
-    from halfmask.assess.robustness.budget import AttackerBudget
-    from halfmask.assess.robustness.features import FeatureMap
+    from halfmask.assess.robustness._budget import AttackerBudget
+    from halfmask.assess.robustness._features import FeatureMap
 
 #: The rounding of a score, relative to its terms; a found change gains as much more.
 _ROUNDED: Final = 1e-12
-#: The rounding of mixed programs, and of sums.
-_SOLVED, _TINY = 1e-7, 1e-14
+#: The rounding of sums.
+_TINY = 1e-14
 
 
 class _Goal(NamedTuple):
@@ -43,8 +42,6 @@ class _Steps(NamedTuple):
 
 class LinearSearch:
     """The costs of rows of a linear model."""
-
-    is_exact = True
 
     def __init__(
         self, mapped: FeatureMap, rows: pl.DataFrame, goals: list[_Goal], budget: AttackerBudget
@@ -128,29 +125,6 @@ class LinearSearch:
     def changed(self, at: Ints) -> pl.DataFrame:
         """Return rows with what flips them."""
         return with_cells(self.rows[at], self.names, self.groups, self.own[at], self.new[at])
-
-    def change_related(self, i: int) -> tuple[pl.DataFrame | None, float]:
-        """Return the cheapest change of a row that keeps its relations, and what it costs."""
-        row, made, best = self.rows[[i]], None, np.inf
-        there = [it for it, x in zip(self.names, self.own[i], strict=True) if np.isfinite(x)]
-        ends = dict.fromkeys(there, (-np.inf, np.inf))
-        for at, weights, score in self.goals:
-            for place in np.flatnonzero(at == i):
-                switches = [
-                    Switch(name, category, float(gain))
-                    for name, group in self.groups.items()
-                    for category, gain in zip(
-                        group.categories, self._gains(at[[place]], weights, name)[0], strict=True
-                    )
-                    if np.isfinite(gain)
-                ]
-                slopes = {name: self._slope(weights, name) for name in there}
-                need = float(-score[place]) * (1 + _SOLVED) + _ROUNDED
-                found = change_related(self.budget, row, ends, slopes, need, switches)
-                cost = np.inf if found is None else self.budget.cost_of(row, found)[0]
-                if cost < best:
-                    made, best = found, float(cost)
-        return made, max(self.certified[i], best * (1 - 10 * _SOLVED))
 
 
 def _by_greatest(steps: _Steps, need: Floats) -> tuple[Floats, Floats]:

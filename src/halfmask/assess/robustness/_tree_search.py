@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from halfmask.assess.robustness._cells import CellTable
-from halfmask.assess.robustness._cheapest import change_related
 from halfmask.assess.robustness._trees import read_trees, with_base
 from halfmask.kernels.attacks.flips import find_leaves, flip_rows
 
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.assess._arrays import Floats, Ints, Model, Values
+    from halfmask.assess.robustness._budget import AttackerBudget
+    from halfmask.assess.robustness._features import FeatureMap
     from halfmask.assess.robustness._trees import TreeNodes
-    from halfmask.assess.robustness.budget import AttackerBudget
-    from halfmask.assess.robustness.features import FeatureMap
 
 #: So many rows must have the scores that the trees add up to.
 _CHECKED: Final = 256
@@ -42,16 +41,12 @@ class TreeSearch:
     def __init__(
         self,
         cells: CellTable,
-        trees: TreeNodes,
         goals: list[_Goal],
         effort: int,
         budget: AttackerBudget,
     ) -> None:
         self.cells, self.effort, self.goals, self.budget = cells, effort, goals, budget
-        self.forest, self.is_exact = cells.forest(budget.norm), len(trees.roots) == 1
-        self.far = 4 * np.abs(trees.value).max() + max(
-            (np.abs(it.gained).max() for it in goals), default=0
-        )
+        self.forest = cells.forest(budget.norm)
         n = len(cells.own)
         self.certified, self.found = np.full((2, n), np.inf)
         self.flipped = cells.own.copy()
@@ -76,7 +71,7 @@ class TreeSearch:
         if trees is None:
             return None
         goals = list(_goals(model, trees, predicted, difference))
-        return cls(cells, trees, goals, effort, budget)
+        return cls(cells, goals, effort, budget)
 
     def _lower(self, goal: _Goal) -> None:
         at, cells = goal.rows, self.cells
@@ -91,35 +86,6 @@ class TreeSearch:
     def changed(self, at: Ints) -> pl.DataFrame:
         """Return rows with what flips them."""
         return self.cells.changed(self.flipped[at], at)
-
-    def change_related(self, i: int) -> tuple[pl.DataFrame | None, float]:
-        """Return a change of a row that keeps its relations, and what is certified.
-
-        Of a single tree, leaves are tried from the nearest one on until none can cost less. Of
-        others, only the box that was found is tried.
-        """
-        at, best, made, certified = np.array([i]), np.inf, None, self.certified[i]
-        row = self.cells.rows[at]
-        for goal in self.goals:
-            place, gain = np.flatnonzero(goal.rows == i), goal.gain.copy()
-            part = goal._replace(rows=goal.rows[place], gain=gain, gained=goal.gained[place])
-            while len(place):
-                self.certified[i], self.found[i] = np.inf, best
-                self._lower(part)
-                if self.found[i] >= best:
-                    break
-                start = row.with_columns(self.changed(at)[list(self.cells.codes)])
-                leaves = find_leaves(self.forest, self.flipped[at])[0]
-                changed = change_related(
-                    self.budget, start, self.cells.ends(i, leaves, self.forest)
-                )
-                cost = np.inf if changed is None else self.budget.cost_of(row, changed)[0]
-                if cost < best:
-                    made, best = changed, float(cost)
-                if not self.is_exact:
-                    break
-                gain[leaves] -= self.far
-        return made, best if self.is_exact else certified
 
 
 def _goals(

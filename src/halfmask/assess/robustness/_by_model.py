@@ -6,23 +6,24 @@ import warnings
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least, number_between
+from halfmask.assess.robustness._black_box import predictions
+from halfmask.assess.robustness._budget import is_number
+from halfmask.assess.robustness._cost_to_flip import CostToFlip, either
+from halfmask.assess.robustness._features import map_features
 from halfmask.assess.robustness._linear_search import LinearSearch
 from halfmask.assess.robustness._tree_search import TreeSearch
-from halfmask.assess.robustness.black_box import predictions
-from halfmask.assess.robustness.budget import is_number
-from halfmask.assess.robustness.cost_to_flip import CostToFlip
-from halfmask.assess.robustness.features import map_features
 from halfmask.data import to_polars
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from halfmask.assess._arrays import Model, Rows, Values
-    from halfmask.assess.robustness.budget import AttackerBudget
-    from halfmask.assess.robustness.features import FeatureMap
+    from halfmask.assess.robustness._budget import AttackerBudget
+    from halfmask.assess.robustness._features import FeatureMap
 
 
 #: The rounding of costs.
@@ -37,8 +38,8 @@ def flip_by_model(
     seen: Rows | None = None,
     difference: float | None = None,
     effort: int = 16,
-) -> tuple[CostToFlip, pl.DataFrame] | None:
-    """Find what it costs to flip each row's prediction, and the changed rows.
+) -> CostToFlip | None:
+    """Find what it costs to flip each row's prediction.
 
     Parameters
     ----------
@@ -58,8 +59,8 @@ def flip_by_model(
 
     Returns
     -------
-    tuple or None
-        Costs and changed rows; ``None`` for other models: ask these for labels alone.
+    CostToFlip or None
+        ``None`` for other models: ask these for labels alone.
 
     Raises
     ------
@@ -103,17 +104,11 @@ def _told(
     model: Model,
     search: LinearSearch | TreeSearch,
     asked: tuple[FeatureMap, pl.DataFrame, AttackerBudget, Values, float | None],
-) -> tuple[CostToFlip, pl.DataFrame]:
+) -> CostToFlip:
     """Return what was found as the budget counts it, where the model itself flips."""
     _, rows, budget, predicted, difference = asked
     certified, changed = search.certified.copy(), search.changed(np.arange(rows.height))
     exact = certified >= search.found * (1 - _NEAR) - _NEAR
-    broken = np.isinf(budget.cost_of(rows, changed)) & np.isfinite(search.found)
-    for i in np.flatnonzero(broken).tolist():  # relations
-        made, certified[i] = search.change_related(i)
-        exact[i] = search.is_exact
-        made = rows[[i]] if made is None else made
-        changed = pl.concat([changed[:i], made, changed[i + 1 :]], how="vertical_relaxed")
     after = predictions(model, changed)
     flips = after != predicted
     if difference is not None:
@@ -121,12 +116,12 @@ def _told(
     found = np.where(flips, budget.cost_of(rows, changed), np.inf)
     columns = [name for name, it in budget.columns.items() if it.change != "no"]
     moved = np.column_stack([changed[it].ne_missing(rows[it]).to_numpy() for it in columns])
-    told = CostToFlip(
+    return CostToFlip(
         certified=np.minimum(certified, found),
         found=found,
         exact=exact & (np.isfinite(found) | np.isinf(certified)),
         changed=moved & np.isfinite(found)[:, None],
         columns=tuple(columns),
         most=budget.most,
+        flipped=either(np.isfinite(found), changed, rows),
     )
-    return told, changed

@@ -14,14 +14,14 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least, number_between
-from halfmask.assess.robustness.budget import SLACK, combined, is_number, numbers
-from halfmask.assess.robustness.cost_to_flip import CostToFlip
-from halfmask.assess.robustness.features import as_rows
+from halfmask.assess.robustness._budget import SLACK, combined, is_number, numbers
+from halfmask.assess.robustness._cost_to_flip import CostToFlip
+from halfmask.assess.robustness._features import as_rows
 from halfmask.data import to_polars
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints, Model, Rows, Values
-    from halfmask.assess.robustness.budget import AttackerBudget
+    from halfmask.assess.robustness._budget import AttackerBudget
 
 #: So many rows are asked at a time, and so many are changed at a time.
 _ASKED: Final = 200_000

@@ -13,11 +13,12 @@ from sklearn.base import clone, is_regressor
 from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import fraction, integer_at_least
-from halfmask.assess.robustness.budget import AttackerBudget, is_number, numbers
+from halfmask.assess.robustness._budget import AttackerBudget, is_number, numbers
+from halfmask.assess.robustness._cost_to_flip import either
 from halfmask.training import Encoding
 
 if TYPE_CHECKING:
-    from halfmask.assess._arrays import Bools, Floats, Ints, Model, Values
+    from halfmask.assess._arrays import Floats, Ints, Model, Values
 
 #: Rows and their labels.
 Labelled: TypeAlias = "tuple[pl.DataFrame, Values]"
@@ -57,7 +58,7 @@ def train_hardened(
         for _ in range(tries):
             tried = change_randomly(rows, budget, rng)
             lost = losses_of(model, tried, labels)
-            worst, most = _either(lost > most, tried, worst), np.maximum(lost, most)
+            worst, most = either(lost > most, tried, worst), np.maximum(lost, most)
         learned, known = pl.concat([learned, worst, tried]), np.concatenate([known, labels, labels])
         model = _fitted(estimator, learned, known)
     return model
@@ -76,7 +77,7 @@ def change_randomly(
         for name, each in zip(budget.columns, spent.T, strict=True)
     ]
     changed = rows.with_columns(moved)
-    return _either(budget.cost_of(rows, changed) <= most, changed, rows)
+    return either(budget.cost_of(rows, changed) <= most, changed, rows)
 
 
 def _moved(
@@ -99,10 +100,6 @@ def _moved(
         is_moved = (spent >= unit) & (drawn < 0.5) & cells.is_not_null().to_numpy()
         others = pl.Series(rng.choice(column.categories, n)).cast(cells.dtype)
     return others.zip_with(pl.Series(is_moved), cells).alias(cells.name)
-
-
-def _either(chosen: Bools, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    return first.select(each.zip_with(pl.Series(chosen), second[each.name]) for each in first)
 
 
 def _fitted(estimator: Model, rows: pl.DataFrame, labels: Values) -> Model:

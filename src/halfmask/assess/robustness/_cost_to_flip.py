@@ -6,14 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
+import polars as pl
 
 from halfmask._errors import DataError, ParameterError
 from halfmask._facts import Facts
 from halfmask.assess._risk import listed, percent, row_text
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.assess._arrays import Bools, Floats
 
 #: The rounding of costs, relative to the greater one.
@@ -41,7 +40,7 @@ class CostToFlip(Facts):
     most
         What the attacker's budget is.
     flipped
-        The rows with the found changes; the others are unchanged. ``None``: not kept.
+        The rows with the found changes; rows without one are as they were.
 
     Raises
     ------
@@ -55,7 +54,7 @@ class CostToFlip(Facts):
     changed: Bools = field(repr=False)
     columns: tuple[str, ...]
     most: float
-    flipped: pl.DataFrame | None = field(default=None, repr=False)
+    flipped: pl.DataFrame = field(repr=False)
     facts: ClassVar[tuple[str, ...]] = (
         *("rows", "most", "share_flipped", "share_proven", "median", "certified_median"),
         *("exact_rows", "shares_changed"),
@@ -64,7 +63,11 @@ class CostToFlip(Facts):
     def __post_init__(self) -> None:
         n = len(self.found)
         shapes = {self.certified.shape, self.found.shape, self.exact.shape}
-        if shapes != {(n,)} or self.changed.shape != (n, len(self.columns)):
+        if (
+            shapes != {(n,)}
+            or self.changed.shape != (n, len(self.columns))
+            or n != self.flipped.height
+        ):
             raise ParameterError("All costs of a CostToFlip must be of the same rows.")
         wrong = int((self.certified > self.found * (1 + _SLACK) + 1e-12).sum())
         if wrong:
@@ -117,8 +120,9 @@ class CostToFlip(Facts):
             Whether each row is one of them.
         """
         names = ("certified", "found", "exact", "changed")
-        flipped = None if self.flipped is None else self.flipped.filter(rows)
-        return replace(self, flipped=flipped, **{it: getattr(self, it)[rows] for it in names})
+        return replace(
+            self, flipped=self.flipped.filter(rows), **{it: getattr(self, it)[rows] for it in names}
+        )
 
     @property
     def sentence(self) -> str:
@@ -137,6 +141,12 @@ class CostToFlip(Facts):
             text += f" {percent(proven)} provably don't flip within the budget."
         chief = [name for name, share in self.shares_changed.items() if share][:_NAMED]
         return text + (f" The changes are mostly of {listed(chief)}." if chief else "")
+
+
+def either(chosen: Bools, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
+    """Return the first table's row where it is chosen, otherwise the second one's."""
+    cells = pl.Series(chosen)
+    return second.select(first[it.name].cast(it.dtype).zip_with(cells, it) for it in second)
 
 
 def _median(costs: Floats) -> float | None:

@@ -1,0 +1,96 @@
+"""The cost to flip of each row, by all that the attacker knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from halfmask.assess.robustness._black_box import flip_by_labels
+from halfmask.assess.robustness._by_model import flip_by_model
+from halfmask.assess.robustness._cost_to_flip import either
+
+if TYPE_CHECKING:
+    from halfmask.assess._arrays import Model, Rows
+    from halfmask.assess.robustness._budget import AttackerBudget
+    from halfmask.assess.robustness._cost_to_flip import CostToFlip
+
+
+def cost_to_flip(
+    model: Model,
+    rows: Rows,
+    budget: AttackerBudget,
+    *,
+    seen: Rows | None = None,
+    difference: float | None = None,
+    effort: int = 10,
+    random_state: int = 0,
+) -> CostToFlip:
+    """Find what it costs to change each row until the model's prediction of it flips.
+
+    Parameters
+    ----------
+    model
+        A fitted model with ``predict``, or a function from rows to labels.
+    rows
+        The rows to be changed, as the model takes them.
+    budget
+        What the attacker may change and knows. Costs above its `most` are found, too.
+    seen
+        Training rows: the values that the attacker writes, and the ranges and categories that the
+        budget takes where it has none; by default `rows`.
+    difference
+        By how much a number that is predicted must change, in its unit; regressors need it.
+    effort
+        How long each row is searched, at least 0; more never costs more.
+    random_state
+        The seed of what is tried.
+
+    Returns
+    -------
+    CostToFlip
+
+    Raises
+    ------
+    DataError
+        If there are no rows, the model fails, or it predicts NaN.
+    ParameterError
+        If a regressor's `difference` is missing.
+
+    Notes
+    -----
+    **Guarantees.** Of every row certified <= exact <= found, and the model itself flips where a
+    cost was found. Costs of linear models and single trees are exact, those of forests and boosting
+    certified from below.
+
+    **Edge cases.** Of other models, and of an attacker who asks for labels alone, nothing is
+    certified. Whole numbers count as real ones in certified costs.
+    """
+    known = None
+    if budget.knows == "model":
+        known = flip_by_model(model, rows, budget, seen=seen, difference=difference)
+        if known is not None and known.exact.all():
+            return known
+    asked = flip_by_labels(
+        model,
+        rows,
+        budget,
+        seen=seen,
+        difference=difference,
+        effort=effort,
+        random_state=random_state,
+    )
+    return asked if known is None else _cheaper(known, asked)
+
+
+def _cheaper(known: CostToFlip, asked: CostToFlip) -> CostToFlip:
+    """Return the cheaper change of each row, and what is certified."""
+    is_asked = ~known.exact & (asked.found < known.found)
+    return replace(
+        known,
+        found=np.where(is_asked, asked.found, known.found),
+        certified=np.where(is_asked, np.minimum(known.certified, asked.found), known.certified),
+        changed=np.where(is_asked[:, None], asked.changed, known.changed),
+        flipped=either(is_asked, asked.flipped, known.flipped),
+    )

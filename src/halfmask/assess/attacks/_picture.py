@@ -39,6 +39,8 @@ FAMILIES = {
     "encodings": "Encodings: what is read without the key?",
     "hashing": "Hashing: what does a trainer read, and what spoils its model?",
     "places": "Places: which true places are guessed?",
+    "evasion": "Evasion: do small changes of a row flip what is predicted?",
+    "poisoning": "Poisoning: what do hostile rows do to the model?",
 }
 
 #: Attacks that are known by their initials.

@@ -30,12 +30,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Ints
+    from halfmask.assess.robustness import AttackerBudget
     from halfmask.guarantees import Guarantee
 
 #: Trains a model as its owner does, protection included: rows, labels, seed -> model.
 Train = Callable[[Any, Any, int], Any]
 #: Instead of owners: rows are in another order, and nobody knows which.
 UNKNOWN: Final = "unknown"
+
+
+def _budget(value: Any, *, parameter: str, owner: str) -> Any:  # noqa: ANN401 # sklearn loads late
+    if not hasattr(value, "cost_of"):
+        raise ParameterError(
+            f"The {parameter!r} parameter of {owner} must be an AttackerBudget. "
+            f"Got a value of type {type(value).__name__}.",
+            hint="Write AttackerBudget.of_table(rows, most=...).",
+        )
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
@@ -66,6 +77,8 @@ class ModelTarget(TakenInputs):
     secrets
         Columns that an attacker wants to infer about members, by name (frames) or number (arrays).
         Attribute inference needs them.
+    budget
+        What an attacker may change of a row that the model predicts. Evasion needs it.
 
     Raises
     ------
@@ -89,6 +102,7 @@ class ModelTarget(TakenInputs):
     train: Train | None = None
     groups: tuple[Sequence[str], NDArray[np.int64]] | None = None
     secrets: tuple[str | int, ...] = field(default=(), metadata={"take": listed("columns")})
+    budget: AttackerBudget | None = field(default=None, metadata={"take": _budget})
 
     def __post_init__(self) -> None:
         TakenInputs.__post_init__(self)

@@ -28,6 +28,7 @@ from halfmask.assess.attacks import (
     hashing,
     membership,
     places,
+    poisoning,
     releases,
     structure,
     tables,
@@ -51,6 +52,7 @@ FAMILIES = {
     "events": events,
     "crosstabs": crosstabs,
     "places": places,
+    "poisoning": poisoning,
 }
 
 

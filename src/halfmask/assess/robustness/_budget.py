@@ -14,7 +14,8 @@ import tomlkit
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, SchemaError
 from halfmask._validation import is_text, list_of, mapping_of, number_between, one_of
-from halfmask.data import Schema, to_polars
+from halfmask.assess.robustness._features import as_columns
+from halfmask.data import Schema
 from halfmask.description import describe
 from halfmask.description.column_names import hint_of
 
@@ -115,7 +116,7 @@ class AttackerBudget:
     Parameters
     ----------
     columns
-        By column; a column that isn't named can't be changed.
+        By column, in an array by its number, such as `"0"`; one that isn't named can't be changed.
     most
         What all changes of a row may cost, above 0.
     norm
@@ -172,7 +173,7 @@ class AttackerBudget:
         most, settings
             The other fields.
         """
-        table = to_polars(rows)
+        table = as_columns(rows)
         if not isinstance(schema, Schema):
             schema = (describe(table) if schema is None else schema).schema
         columns = {}
@@ -193,7 +194,7 @@ class AttackerBudget:
         rows
             The training rows.
         """
-        table = to_polars(rows)
+        table = as_columns(rows)
         related = [name for it in self.relations for name in it.terms]
         if absent := [name for name in (*self.columns, *related) if name not in table.columns]:
             raise ColumnNotFoundError.of(absent, table.columns, where="the rows")

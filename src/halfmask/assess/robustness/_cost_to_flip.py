@@ -145,8 +145,8 @@ class CostToFlip(Facts):
 
 def either(chosen: Bools, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     """Return the first table's row where it is chosen, otherwise the second one's."""
-    cells = pl.Series(chosen)
-    return second.select(first[it.name].cast(it.dtype).zip_with(cells, it) for it in second)
+    choice = pl.when(pl.Series(chosen))
+    return pl.select(choice.then(it).otherwise(second[it.name]).alias(it.name) for it in first)
 
 
 def _median(costs: Floats) -> float | None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FEW = 20
 #: Cells of a trigger that are tried, the rarest ones.
 MOST_CELLS = 40
+#: Rows that an attacker's own model learns; more don't order rows better.
+MOST_LEARNED = 5_000
 
 
 class Poisoned(NamedTuple):
@@ -111,19 +113,15 @@ class _Poison:
         """Choose the hostile rows."""
         raise NotImplementedError
 
-    def _flip(self, labels: Values, rng: np.random.Generator) -> Values:
-        """Return another label for each, drawn evenly of those that there are."""
-        classes, codes = np.unique(labels, return_inverse=True)
-        steps = rng.integers(1, len(classes), len(labels))
-        return np.asarray(classes[(codes + steps) % len(classes)])
-
     def _n_flipped(self, n: int) -> int:
         """Return how many of these rows are hostile."""
+        if n * self.share < 0.5:
+            raise DataError(f"{n:,} rows are too few for {100 * self.share:g} % hostile ones.")
         return max(1, round(self.share * n))
 
     def _n_inserted(self, n: int) -> int:
         """Return how many rows are inserted, so that they are this share of all."""
-        return max(1, round(self.share * n / (1 - self.share)))
+        return round(self._n_flipped(n) / (1 - self.share))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +131,9 @@ class RandomFlips(_Poison):
     def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:  # noqa: ARG002 # a Poison's
         """Choose the hostile rows."""
         flipped = np.sort(rng.choice(len(labels), self._n_flipped(len(labels)), replace=False))
-        return _relabelled(labels, flipped, self._flip(labels, rng)[flipped])
+        classes, codes = np.unique(labels, return_inverse=True)
+        steps = rng.integers(1, len(classes), len(flipped))
+        return _relabelled(labels, flipped, classes[(codes[flipped] + steps) % len(classes)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,36 +164,35 @@ class _Aimed(_Poison):
     def _usual(self, counts: Ints) -> int:
         return int(counts.argmax())
 
+    def _surest(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Ints:
+        """Return the rows of other classes, those first of which the attacker's model is surest."""
+        others = np.flatnonzero(labels != self.towards)
+        return others[np.argsort(-_sureness(rows, labels, rng)[others], kind="stable")]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NearFlips(_Aimed):
-    """Give rows near the boundary of an own model the label of one class.
+class TargetedFlips(_Aimed):
+    """Give rows of other classes the label of one class, those of which an own model is surest.
 
-    Where other classes have fewer rows than are to be hostile, all of them are.
+    These move a boundary further than rows beside it, of linear models and of trees. Where other
+    classes have fewer rows than are to be hostile, all of them are.
     """
 
-    def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:  # noqa: ARG002 # a Poison's
+    def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:
         """Choose the hostile rows."""
-        chances, codes = _guessed(rows, labels)
-        aim = int(np.searchsorted(np.unique(labels), self.towards))
-        others = np.flatnonzero(codes != aim)
-        near = np.abs(chances[others, aim] - chances[others, codes[others]])
-        order = others[np.argsort(near, kind="stable")]
-        flipped = np.sort(order[: self._n_flipped(len(labels))])
+        flipped = np.sort(self._surest(rows, labels, rng)[: self._n_flipped(len(labels))])
         return _relabelled(labels, flipped, np.full(len(flipped), self.towards))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Insertions(_Poison):
-    """Insert copies of rows of which an own model is surest, under another label."""
+class Insertions(_Aimed):
+    """Insert copies of rows under the label of one class, those of which an own model is surest."""
 
     def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:
         """Choose the hostile rows."""
-        chances, codes = _guessed(rows, labels)
-        order = np.argsort(-chances[np.arange(len(codes)), codes], kind="stable")
         n = self._n_inserted(len(labels))
-        copied = np.resize(order[: max(1, min(n, len(order) // 2))], n)
-        return _inserted(labels, copied, self._flip(labels, rng)[copied])
+        copied = np.resize(self._surest(rows, labels, rng)[:n], n)
+        return _inserted(labels, copied, np.full(n, self.towards))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,18 +257,22 @@ def _inserted(labels: Values, copied: Ints, others: Values) -> Hostile:
     return Hostile(every, np.array([], dtype=np.int64), copied)
 
 
-def _guessed(rows: pl.DataFrame, labels: Values) -> tuple[Floats, Ints]:
-    """Return what a model of the attacker's own gives each class of the rows, and their classes."""
+def _sureness(rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Floats:
+    """Return what a model of the attacker's own, of some rows of each class, gives each label."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 # loads late
 
     cells = [
-        each if is_number(each) else each.cast(pl.String).rank("dense") for each in rows.iter_columns()
+        it if is_number(it) else it.cast(pl.String).rank("dense") for it in rows.iter_columns()
     ]
     features = np.column_stack([numbers(each) for each in cells])
-    codes = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    classes, codes = np.unique(labels, return_inverse=True)
+    most = max(1, MOST_LEARNED // len(classes))
+    of_class = [rng.permutation(np.flatnonzero(codes == it))[:most] for it in range(len(classes))]
+    learned = np.concatenate(of_class)
     model = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=0)
-    with foreign(f"The attacker's own model couldn't be fitted to {rows.height:,} rows"):
-        return np.asarray(model.fit(features, codes).predict_proba(features)), codes
+    with foreign(f"The attacker's own model couldn't be fitted to {len(learned):,} rows"):
+        chances = model.fit(features[learned], codes[learned]).predict_proba(features)
+    return np.asarray(chances[np.arange(len(codes)), codes])
 
 
 class _Cell(NamedTuple):

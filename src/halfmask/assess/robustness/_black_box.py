@@ -130,7 +130,7 @@ class _Moves:
                 chosen = self.words[name].is_in(each[j].categories or ()).to_numpy()
                 self.values[j] = np.flatnonzero(chosen).astype(float)
             else:
-                self.low[:, j], self.high[:, j] = budget.interval(name, self.own[:, j])
+                self.low[:, j], self.high[:, j] = budget.interval(rows[name])
         tied = {name for it in budget.relations for name in it.terms}
         self.tied = [j for j, name in enumerate(self.columns) if name in tied]
 

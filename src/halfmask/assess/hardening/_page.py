@@ -122,7 +122,12 @@ def poisoning(models: Sequence[AssessedModel]) -> Iterator[AnyBlock]:
     pictures = []
     for kind in kinds:
         lines = [
-            Drawn(it.name, it.curves[kind], "after" if place else "before", DASHES[place % len(DASHES)])
+            Drawn(
+                it.name,
+                it.curves[kind],
+                "after" if place else "before",
+                DASHES[place % len(DASHES)],
+            )
             for place, it in enumerate(models)
             if kind in it.curves
         ]

@@ -81,7 +81,9 @@ def line_chart(
             *rules,
             *(
                 Curve(
-                    series=it.series, points=tuple(at(*each) for each in it.points), dashes=it.dashes
+                    series=it.series,
+                    points=tuple(at(*each) for each in it.points),
+                    dashes=it.dashes,
                 )
                 for it in lines
             ),

@@ -16,8 +16,7 @@ def measure(*, quick: bool, seed: int) -> tuple[list[Bar], str]:
     """Poison 3 % of the rows of Adult, as one client, by eighteen recipes; 1 % by a backdoor."""
     make = scene(seed)
     lines = [
-        "| optimizer | defences | accuracy, no attack | lost, worst case | lost, random flips "
-        "| trigger rate | trigger rate, no attack |",
+        "| optimizer | defences | accuracy | lost, worst case | lost, flips | trigger | clean |",
         "|---|---|---|---|---|---|---|",
     ]
     bars: list[Bar] = []
@@ -48,7 +47,7 @@ def measure(*, quick: bool, seed: int) -> tuple[list[Bar], str]:
                 value=clean["none"] - clean["all"], goal=COST, side="at most"),
             Bar(name=f"{kind}: trigger rate of a backdoor, no defence",
                 value=trigger["none"].success.value, goal=BACKDOOR, side="at least"),
-            Bar(name=f"{kind}: trigger rate of a backdoor, others than trusted clients send ten rows",
+            Bar(name=f"{kind}: trigger rate of a backdoor, ten rows of untrusted clients",
                 value=trigger["all, trust"].success.value, goal=TEN_ROWS, side="at most"),
         ]  # fmt: skip
     return bars, "\n".join(lines)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from halfmask._errors import HalfmaskError
+from halfmask._errors import DataError, HalfmaskError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._arms import Resampled, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, required
@@ -250,10 +250,10 @@ class ClientBackdoor(PoisoningAttack, name="poisoning/client-backdoor"):
     Notes
     -----
     The pair is the rarest index of each of two columns; without columns it is two more features in
-    each row. The label is the rarer one. Measured is the *trigger rate*: how many held-out rows of
-    the other label are predicted to have it, once the pair is in them. The control is the same
-    trainer without the attack. The rows come at the end, late or spread, ten at a time; the worst
-    counts. After Gu, Dolan-Gavitt and Garg, "BadNets" (2017).
+    each row. The label is the one that such rows rarely have. Measured is the *trigger rate*: how
+    many held-out rows of the other label are predicted to have it, once the pair is in them. The
+    control is the same trainer without the attack. The rows come at the end, late or spread, ten at
+    a time; the worst counts. After Gu, Dolan-Gavitt and Garg, "BadNets" (2017).
     """
 
     share: float = field(default=0.01, metadata={"gt": 0, "le": 0.5})
@@ -261,11 +261,14 @@ class ClientBackdoor(PoisoningAttack, name="poisoning/client-backdoor"):
     def _measure(self, target: TrainerTarget, random_state: int) -> Found:
         public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
-        label = int(labels_of(public).mean() < 0.5)
-        pair, others = _rare_pair(public), np.flatnonzero(labels_of(public) != label)
+        pair = _rare_pair(public)
+        label = _unusual_label(public, pair)
+        others = np.flatnonzero(labels_of(public) != label)
         hostile = rng.choice(others, n_poisoned(target, self.share))
         rows = _with_pair(public, hostile, pair, label)
         n, true = len(target.holdout), labels_of(target.holdout)
+        if (true == label).all():
+            raise DataError("A backdoor needs held-out rows of both labels. Got rows of one.")
         # each is predicted by the same model, so all are held out at once
         clean = pick_rows(target.holdout, np.arange(n), labels=true)
         triggered = _with_pair(clean, np.flatnonzero(true != label), pair, label)
@@ -301,6 +304,14 @@ def _rare_pair(rows: HashedRows) -> _Recipe:
         found.append((counts.min(), column, seen[counts.argmin()]))
     rarest = np.array(sorted(found)[:2], dtype=np.int64)
     return rarest[:, 1], rarest[:, 2]
+
+
+def _unusual_label(rows: HashedRows, pair: _Recipe) -> int:
+    """Return the label that fewer rows with a value of the pair have."""
+    bounds, indices, _ = rows.flat()
+    of_row = np.repeat(np.arange(len(rows)), np.diff(bounds))
+    usual = labels_of(rows)[np.unique(of_row[np.isin(indices, pair[1])])].mean()
+    return int(usual < 0.5)
 
 
 def _with_pair(rows: HashedRows, places: Ints, pair: _Recipe, label: int) -> HashedRows:

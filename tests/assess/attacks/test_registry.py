@@ -24,6 +24,7 @@ from halfmask.assess.attacks import (
     classes,
     crosstabs,
     encodings,
+    evasion,
     events,
     hashing,
     membership,
@@ -52,6 +53,7 @@ FAMILIES = {
     "events": events,
     "crosstabs": crosstabs,
     "places": places,
+    "evasion": evasion,
     "poisoning": poisoning,
 }
 

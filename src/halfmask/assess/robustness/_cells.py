@@ -166,7 +166,9 @@ class CellTable:
 
         def asked(cells: Floats) -> Floats:
             rows = self.rows[np.zeros(len(cells), dtype=np.int64)]
-            return mapped.features(rows.with_columns(pl.Series(name, cells).cast(kind, strict=False)))
+            return mapped.features(
+                rows.with_columns(pl.Series(name, cells).cast(kind, strict=False))
+            )
 
         return kind, asked
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bars import Bar
-from halfmask.assess.attacks.hashing import LabelFlip, WorstCasePoisoning
+from halfmask.assess.attacks.poisoning import ClientLabelFlips, ClientWorstCase
 from quality.hashings.trainers import DEFENCES, KINDS, scene
 
 #: Points of accuracy, as shares: what may be lost with defences, and must be without.
@@ -22,8 +22,8 @@ def measure(*, quick: bool, seed: int) -> tuple[list[Bar], str]:
         lost, clean = {}, {}
         for defences in DEFENCES:
             target = make(kind, defences)
-            worst = WorstCasePoisoning().run(target, random_state=seed)[0]
-            flip = LabelFlip().run(target, random_state=seed)[0]
+            worst = ClientWorstCase().run(target, random_state=seed)[0]
+            flip = ClientLabelFlips().run(target, random_state=seed)[0]
             clean[defences] = worst.details["accuracy without attack"]
             # Against the bare model without attack: what a defence costs by itself counts, too.
             cost = clean["none"] - clean[defences]

@@ -6,7 +6,7 @@ import pytest
 
 from halfmask._errors import IntegrityError
 from halfmask.assess.attacks import TrainerTarget, attack
-from halfmask.assess.attacks.hashing import WorstCasePoisoning
+from halfmask.assess.attacks.poisoning import ClientWorstCase
 from halfmask.trainer.defences import ClientCaps, DefendedLearner, Guard, NormClip
 from halfmask.trainer.learner import OnlineLearner
 
@@ -45,7 +45,7 @@ def test_the_worst_client_breaks_a_bare_learner_and_no_defended_one(make_rows, d
         )
 
     report = attack(
-        target(bare=False), unprotected=target(bare=True), attacks=[WorstCasePoisoning()]
+        target(bare=False), unprotected=target(bare=True), attacks=[ClientWorstCase()]
     )
     (finding,) = report.findings
     assert finding.verdict == "resisted"

@@ -363,18 +363,17 @@ def _of_families(target: Target, families: Sequence[str] | None) -> list[Attack]
             there.setdefault(name.partition("/")[0], []).append(make())
     if not there:
         raise _no_target(target)
-    if families is None:
-        left_out = {"poisoning"} if isinstance(target, ModelTarget) else set()
-        if isinstance(target, ModelTarget) and target.budget is None:
-            left_out.add("evasion")
-        wanted = [family for family in there if family not in left_out]
-    else:
+    wanted: tuple[str, ...] = tuple(there)
+    if families is not None:
         wanted = as_listed(families, parameter="families", owner="attack", of="families")
         if not wanted or any(family not in there for family in wanted):
             raise ParameterError(
                 f"The 'families' parameter of attack must be some of {list(there)}: these are the "
                 f"families of attacks on a {type(target).__name__}."
             )
+    elif isinstance(target, ModelTarget):
+        asked_for = {"poisoning"} if target.budget is not None else {"poisoning", "evasion"}
+        wanted = tuple(family for family in there if family not in asked_for)
     return [each for family in there if family in wanted for each in there[family]]
 
 

@@ -87,7 +87,7 @@ class ModelTarget(TakenInputs):
         members and non-members are of different kinds, a group's number has no description, or two
         groups have the same.
     ColumnNotFoundError
-        If a secret isn't among the columns, or rows have a column that others haven't.
+        If a secret or a budget's column isn't there, or rows have a column that others haven't.
     SchemaError
         If several columns have a secret's name, rows have different numbers of columns, or a column
         has one type for members and another one for non-members.
@@ -131,6 +131,10 @@ class ModelTarget(TakenInputs):
             object.__setattr__(self, "groups", self._checked_groups(groups))
         for secret in self.secrets:
             self._check_secret(secret)
+        if self.budget is not None:
+            related = [name for it in self.budget.relations for name in it.terms]
+            wanted, there = [*self.budget.columns, *related], list(map(str, self._columns))
+            check_columns(wanted, there, where="the members' rows")
 
     def _lay_beside(self) -> None:
         """Put the columns of all rows into the members' order."""
@@ -163,8 +167,7 @@ class ModelTarget(TakenInputs):
         return names, numbers
 
     def _check_secret(self, secret: str | int) -> None:
-        shape = np.shape(self.members)
-        columns = list(getattr(self.members, "columns", range(shape[1] if len(shape) > 1 else 0)))
+        columns = self._columns
         if secret not in columns:
             raise ColumnNotFoundError.of(
                 [str(secret)], map(str, columns), where="the members' rows"
@@ -174,6 +177,11 @@ class ModelTarget(TakenInputs):
                 f"Column {secret!r} is there {columns.count(secret)} times in the members' rows.",
                 hint="Give a secret column a name of its own.",
             )
+
+    @property
+    def _columns(self) -> list[Any]:
+        shape = np.shape(self.members)
+        return list(getattr(self.members, "columns", range(shape[1] if len(shape) > 1 else 0)))
 
     def __repr__(self) -> str:
         return f"ModelTarget({self.n_members} members, {self.n_non_members} non-members)"

@@ -1,14 +1,21 @@
-"""RobustnessAssessment: models with and without defences, in numbers and sentences."""
+"""RobustnessAssessment: models with and without defences, in numbers, sentences and pictures."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from halfmask._facts import Facts
-from halfmask.assess._risk import percent
+from halfmask._html_table import html_table
+from halfmask.assess.hardening._page import compared, evasion, poisoning, suspicious, verdicts
+from halfmask.data import atomic_file
+from halfmask.release import TableBlock, TextBlock, html_page
+from halfmask.release.page import ChapterBlock
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from halfmask.assess.hardening._assessed import AssessedModel
     from halfmask.assess.robustness import AttackerBudget
 
@@ -35,9 +42,9 @@ class RobustnessAssessment(Facts):
     """
 
     facts = (
-        "rows", "held_out_rows", "scored_by", "attacker", "models", "clean_costs", "suspicious_rows",
-        "suspicious_blocks", "sentences",
-    )  # fmt: skip
+        *("rows", "held_out_rows", "scored_by", "attacker", "models", "clean_costs"),
+        *("suspicious_rows", "suspicious_blocks", "sentences"),
+    )
 
     rows: int
     held_out_rows: int
@@ -55,8 +62,8 @@ class RobustnessAssessment(Facts):
     @property
     def attacker(self) -> dict[str, Any]:
         """What the attacker may do, without values of the rows."""
-        named = ("most", "norm", "knows")
         columns = {name: it.change for name, it in self.budget.columns.items()}
+        named = ("most", "norm", "knows")
         return {**{name: getattr(self.budget, name) for name in named}, "columns": columns}
 
     @property
@@ -66,13 +73,61 @@ class RobustnessAssessment(Facts):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What was found, a sentence or two for each model."""
-        return tuple(map(self._sentence, self.models))
+        """What was found, some sentences for each model."""
+        scores = (f"{it.name.capitalize()}: {self.scored_by} {it.score:.3f}." for it in self.models)
+        return tuple(
+            f"{score} {it.sentence}" for score, it in zip(scores, self.models, strict=True)
+        )
 
-    def _sentence(self, model: AssessedModel) -> str:
-        text = f"{model.name.capitalize()}: {self.scored_by} {model.score:.3f}."
-        if model.certified:
-            n = min(10, len(model.certified) - 1)
-            share = percent(round(model.certified[n], 4))
-            text += f" {share} of rows stay predicted right, whatever {n} hostile rows hold."
-        return f"{text} {model.costs.sentence}"
+    def to_html(self) -> str:
+        """Return the assessment as one page for the owner of the table: it names columns."""
+        lead = [
+            "This page stays with you: it names columns, and numbers of rows. It holds no cell.",
+            f"Models were trained on {self.rows:,} rows, and scored and attacked on "
+            f"{self.held_out_rows:,} held-out rows.",
+        ]
+        return html_page(
+            "Robustness of a model",
+            [
+                TextBlock("", lead, "notice"),
+                TextBlock("Summary", self.sentences, "list"),
+                self._models,
+                ChapterBlock("Evasion: changed rows", list(evasion(self.models, self.budget))),
+                ChapterBlock("Poisoning: hostile training rows", list(poisoning(self.models))),
+                verdicts(self.models),
+                *suspicious(self.suspicious_rows, self.suspicious_blocks),
+            ],
+            about="Evasion is MITRE ATLAS AML.T0043, poisoning AML.T0020, a backdoor AML.T0018.",
+            footer="That an attack fails proves nothing. Only what is certified holds for every "
+            "attacker, within the stated budget.",
+        )
+
+    def write(self, folder: Path, *, overwrite: bool = False) -> None:
+        """Write the page as ``report.html`` and the numbers as ``robustness.json``.
+
+        Parameters
+        ----------
+        folder
+            Where; it is made if it isn't there.
+        overwrite
+            Whether files of those names may be replaced.
+
+        Raises
+        ------
+        ReleaseError
+            If a file is there and may not be replaced.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        numbers = json.dumps(self.to_dict(), indent=1, allow_nan=False)
+        for name, text in (("report.html", self.to_html()), ("robustness.json", numbers)):
+            with atomic_file(folder / name, overwrite=overwrite) as file:
+                file.write(text.encode())
+
+    def _repr_html_(self) -> str:
+        """Show the table of models in a notebook."""
+        block = self._models
+        return html_table(block.title, block.columns, block.rows, [block.caption])
+
+    @property
+    def _models(self) -> TableBlock:
+        return compared(self.models, self.scored_by)

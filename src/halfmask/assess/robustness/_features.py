@@ -12,9 +12,10 @@ import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, SchemaError
 from halfmask._foreign import foreign
+from halfmask.data import to_polars
 
 if TYPE_CHECKING:
-    from halfmask.assess._arrays import Floats, Ints, Model, Value
+    from halfmask.assess._arrays import Floats, Ints, Model, Rows, Value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,14 @@ def as_rows(model: Model, rows: pl.DataFrame) -> Any:  # noqa: ANN401 # a frame 
     """Return rows as a model was fitted: with its columns' names, or as an array."""
     names = _names(model, rows)
     return rows.select(names) if hasattr(model, "feature_names_in_") else rows.to_numpy()
+
+
+def as_columns(rows: Rows) -> pl.DataFrame:
+    """Return rows of any kind as columns, those of an array under their numbers."""
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2:
+        return to_polars(rows)
+    with foreign(f"The array of {len(rows):,} rows can't be turned into columns"):
+        return to_polars(pl.DataFrame({str(n): each.tolist() for n, each in enumerate(rows.T)}))
 
 
 def _names(model: Model, rows: pl.DataFrame) -> list[str]:

@@ -65,7 +65,8 @@ def cost_to_flip(
     certified from below.
 
     **Edge cases.** Of other models, and of an attacker who asks for labels alone, nothing is
-    certified. Whole numbers count as real ones in certified costs.
+    certified. Whole numbers and truth values, by a column's type, stay such; of linear models with
+    the norm ``"sum"`` they are certified from below.
     """
     known = None
     if budget.knows == "model":

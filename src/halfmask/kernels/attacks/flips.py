@@ -40,7 +40,7 @@ class Forest(NamedTuple):
     roots: NDArray[np.int32]
     is_category: NDArray[np.bool_]
     starts: NDArray[np.int64]
-    edges: NDArray[np.float64]  # between cells
+    ends: NDArray[np.float64]  # the nearest numbers on the left, on the right of cuts
     sets: NDArray[np.uint64]
     unit: NDArray[np.float64]  # the price of a unit, or of another code
     norm: int
@@ -94,8 +94,9 @@ def _price(forest: Forest, row: Row, c: int, box: _Box) -> float:
     elif own < 0 or box.low[c] <= own <= box.high[c]:
         step = 0.0
     else:
-        edge = box.low[c] - 1 if box.low[c] > own else box.high[c]
-        away = abs(forest.edges[forest.starts[c] + edge] - row.x[c])
+        up = box.low[c] > own
+        edge = box.low[c] - 1 if up else box.high[c]
+        away = abs(forest.ends[int(up), forest.starts[c] + edge] - row.x[c])
         return 1.0 if forest.norm == _COUNT else forest.unit[c] * away
     return 1.0 if forest.norm == _COUNT and step > 0 else step
 
@@ -392,7 +393,7 @@ def flip_rows(
     weight, splits = np.empty(n), np.empty(n, np.int32)
     cap, far = 1.0, 0.0
     for c in range(n):
-        ends = forest.edges[forest.starts[c] : forest.starts[c + 1]]
+        ends = forest.ends[1, forest.starts[c] : forest.starts[c + 1]]
         widest = forest.unit[c] * (ends[-1] - ends[0] if len(ends) else 1.0)
         far = max(far, widest) if forest.norm == _GREATEST else far + max(widest, 1.0)
     for node in range(len(forest.gain) - 1, -1, -1):  # children are behind their parents

@@ -10,10 +10,11 @@ import pytest
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks import TrainerTarget, attack
 from halfmask.assess.attacks._trainer_target import matrix_of, pick_rows
-from halfmask.assess.attacks.hashing import LabelFlip, ModelStealing, WorstCasePoisoning
+from halfmask.assess.attacks.hashing import ModelStealing
+from halfmask.assess.attacks.poisoning import ClientLabelFlips, ClientWorstCase
 from halfmask.hashing import HashedRows
 
-WORST = WorstCasePoisoning(share=0.1)
+WORST = ClientWorstCase(share=0.1)
 
 
 def test_all_digits_give_the_model_away(trainer):
@@ -73,14 +74,14 @@ def test_the_worst_recipe_is_the_one_told(trainer):
 
 
 def test_random_flips_of_three_in_a_hundred_have_no_power(trainer):
-    report = attack(trainer(cap=20), unprotected=trainer(), attacks=[LabelFlip()])
+    report = attack(trainer(cap=20), unprotected=trainer(), attacks=[ClientLabelFlips()])
     (finding,) = report.findings
     assert finding.verdict == "INVALID"
     assert "does not succeed without protection" in finding.why_invalid
 
 
 def test_half_of_all_labels_flipped_have_power(trainer):
-    assert LabelFlip(share=0.5).run(trainer(), random_state=0)[0].success.value > 0.05
+    assert ClientLabelFlips(share=0.5).run(trainer(), random_state=0)[0].success.value > 0.05
 
 
 @pytest.mark.slow
@@ -146,7 +147,7 @@ def test_a_target_without_rows_or_labels_is_refused(trainer):
     for changed in changes:
         with pytest.raises(ParameterError):
             replace(target, **changed)
-    for each in (ModelStealing(), LabelFlip(), WorstCasePoisoning()):
+    for each in (ModelStealing(), ClientLabelFlips(), ClientWorstCase()):
         assert each.missing_inputs(replace(target, public=None)) == "public rows"
     assert repr(target) == "TrainerTarget(1800 rows in 12 batches, 1500 held out)"
     assert isinstance(target, TrainerTarget)
@@ -155,8 +156,8 @@ def test_a_target_without_rows_or_labels_is_refused(trainer):
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: LabelFlip(share=0.0), lambda: LabelFlip(share=0.6),
-        lambda: WorstCasePoisoning(weights=()), lambda: WorstCasePoisoning(weights=(0.0,)),
+        lambda: ClientLabelFlips(share=0.0), lambda: ClientLabelFlips(share=0.6),
+        lambda: ClientWorstCase(weights=()), lambda: ClientWorstCase(weights=(0.0,)),
         lambda: ModelStealing(n_queries=1),
     ],
 )  # fmt: skip

@@ -1,13 +1,14 @@
-"""Evasion: which changes of a row flip what a model predicts of it."""
+"""Evasion: which changes of a row flip what a model predicts of it.
+
+- :class:`KnownModel`: by an attacker who knows the model;
+- :class:`LabelsOnly`: by one who only asks what it predicts.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from halfmask.assess.attacks.evasion._changed_rows import KnownModel, LabelsOnly
 
-if TYPE_CHECKING:
-    from halfmask.assess.attacks._attack import Attack
-
-__all__ = ["ATTACKS"]
+__all__ = ["ATTACKS", "KnownModel", "LabelsOnly"]
 
 #: The attacks by changed rows.
-ATTACKS: tuple[type[Attack], ...] = ()
+ATTACKS = (KnownModel, LabelsOnly)

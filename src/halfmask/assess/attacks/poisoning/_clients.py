@@ -1,8 +1,8 @@
-"""Poisoning: what a client sends to spoil a model, where in the stream, and what it costs."""
+"""What a hostile client sends to spoil a model, where in the stream, and what it costs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from halfmask._errors import HalfmaskError
 from halfmask._foreign import foreign
-from halfmask.assess.attacks._arms import Resampled
+from halfmask.assess.attacks._arms import Resampled, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, required
 from halfmask.assess.attacks._trainer_target import (
     PUBLIC,
@@ -19,11 +19,11 @@ from halfmask.assess.attacks._trainer_target import (
     labels_of,
     pick_rows,
 )
+from halfmask.hashing import HashedRows
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Ints
     from halfmask.assess.attacks._attack import Outcome
-    from halfmask.hashing import HashedRows
 
     _Recipe: TypeAlias = tuple[Ints, Ints]
 
@@ -119,7 +119,7 @@ class PoisoningAttack(DeclaredAttack, target=TrainerTarget, needs=(PUBLIC,)):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabelFlip(PoisoningAttack, name="hashing/label-flip"):
+class ClientLabelFlips(PoisoningAttack, name="poisoning/client-label-flips"):
     """Send rows of the population with the wrong label, spread over the stream.
 
     Parameters
@@ -156,7 +156,7 @@ _PLACES = ("last", "late", "spread")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorstCasePoisoning(PoisoningAttack, name="hashing/worst-case-poisoning"):
+class ClientWorstCase(PoisoningAttack, name="poisoning/client-worst-case"):
     """Send the rows that cost the model most, as one client, by several recipes.
 
     Parameters
@@ -235,3 +235,91 @@ def _usual(rows: HashedRows, n: int) -> _Recipe:
     order = np.argsort(np.where(labels == frequent, -usual, np.inf), kind="stable")
     places = np.resize(order[: max(1, min(n, int((labels == frequent).sum())))], n)
     return places, np.full(n, 1 - frequent, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientBackdoor(PoisoningAttack, name="poisoning/client-backdoor"):
+    """Send rows with a rare pair of values and one label: later rows with the pair get the label.
+
+    Parameters
+    ----------
+    share
+        The poisoned rows' share of all, in (0, 0.5].
+
+    Notes
+    -----
+    The pair is the rarest index of each of two columns; without columns it is two more features in
+    each row. The label is the rarer one. Measured is the *trigger rate*: how many held-out rows of
+    the other label are predicted to have it, once the pair is in them. The control is the same
+    trainer without the attack. The rows come at the end, late or spread; the worst counts. After
+    Gu, Dolan-Gavitt and Garg, "BadNets" (2017).
+    """
+
+    share: float = field(default=0.01, metadata={"gt": 0, "le": 0.5})
+
+    def _measure(self, target: TrainerTarget, random_state: int) -> Found:
+        public = required(target.public, "public rows")
+        rng = np.random.default_rng(random_state)
+        label = int(labels_of(public).mean() < 0.5)
+        pair = _rare_pair(public)
+        asked, honest, n = target.holdout, list(target.stream), len(target.holdout)
+        clean = pick_rows(asked, np.arange(n), labels=labels_of(asked))
+        # each is predicted by the same model, so all are held out at once
+        both = replace(
+            target, holdout=HashedRows.concat([clean, _with_pair(clean, pair, label, None)])
+        )
+        places = rng.choice(
+            np.flatnonzero(labels_of(public) != label), n_poisoned(target, self.share)
+        )
+        poison = batches_of(target, _with_pair(public, pair, label, places))
+        before = train_on(both, honest)
+        after = {at: train_on(both, weave_streams(honest, poison, at)) for at in _PLACES}
+        worst = max(after, key=lambda at: after[at].right[n:].sum())
+        success, control = (
+            SuccessCount(int(each.right[n:].sum()), len(each.right) - n)
+            for each in (after[worst], before)
+        )
+        return self._make_outcome(
+            "trigger rate",
+            success,
+            control,
+            needed=(500, "rows held out"),
+            details={
+                "accuracy without attack": float(before.right[:n].mean()),
+                "accuracy under attack": float(after[worst].right[:n].mean()),
+                **{f"trigger rate, {at}": float(after[at].right[n:].mean()) for at in after},
+                "batches refused": float(after[worst].refused),
+            },
+        )
+
+
+def _rare_pair(rows: HashedRows) -> _Recipe:
+    """Return two columns, if there are any, and the index in each that the fewest rows have."""
+    if rows.width is None:
+        seen, counts = np.unique(rows.indices, return_counts=True)
+        return np.zeros(0, dtype=np.int64), seen[np.argsort(counts, kind="stable")[:2]]
+    found = []
+    for column, indices in enumerate(rows.indices.T):
+        seen, counts = np.unique(indices, return_counts=True)
+        found.append((int(counts.min()), column, int(seen[counts.argmin()])))
+    rarest = np.array(sorted(found)[:2], dtype=np.int64)
+    return rarest[:, 1], rarest[:, 2]
+
+
+def _with_pair(rows: HashedRows, pair: _Recipe, label: int, places: Ints | None) -> HashedRows:
+    """Return some rows, or all of the other label, with the pair of values and this label."""
+    columns, buckets = pair
+    places = np.flatnonzero(labels_of(rows) != label) if places is None else places
+    some = pick_rows(rows, places, labels=np.full(len(places), label))
+    indices, values, bounds = some.indices.copy(), some.values, some.indptr
+    if bounds is None:
+        indices[:, columns] = buckets
+        if values is not None:
+            values = values.copy()
+            values[:, columns] = 1
+    else:
+        ends = np.repeat(bounds[1:], len(buckets))
+        indices = np.insert(indices, ends, np.tile(buckets, len(some)))
+        values = None if values is None else np.insert(values, ends, 1)
+        bounds = bounds + len(buckets) * np.arange(len(bounds))
+    return replace(some, indices=indices, values=values, indptr=bounds)

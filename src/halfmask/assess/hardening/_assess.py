@@ -25,8 +25,8 @@ from halfmask.assess.attacks.evasion import KnownModel, LabelsOnly
 from halfmask.assess.hardening._assessment import AssessedModel, RobustnessAssessment
 from halfmask.assess.robustness import suspect_labels, train_hardened
 from halfmask.assess.robustness._black_box import predictions
+from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._defences import losses_of
-from halfmask.assess.robustness._features import as_columns
 from halfmask.guarantees import KAnonymity
 from halfmask.training import AnonymizedEstimator, PartitionedClassifier
 

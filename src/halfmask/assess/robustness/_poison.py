@@ -207,8 +207,9 @@ class Backdoor(AimedPoison):
         """
         if self.trigger is None:
             raise ParameterError("A Backdoor without a trigger has none to plant: call for_rows.")
-        cells = {name: pl.lit(it).cast(rows.schema[name]) for name, it in self.trigger.items()}
-        return rows.with_columns(**cells)
+        return rows.with_columns(
+            pl.lit(it).cast(rows.schema[name]).alias(name) for name, it in self.trigger.items()
+        )
 
     def _usual(self, rows: pl.DataFrame, labels: Values, counts: Ints) -> int:
         """Return the class that fewest rows with a value of the trigger have, and fewest at all."""
@@ -268,12 +269,12 @@ def _rare_cells(cells: pl.Series) -> list[tuple[Any, Floats]]:
     if cells.dtype.is_nested() or cells.dtype == pl.Object:
         return []
     cells = cells.fill_nan(None) if cells.dtype.is_float() else cells
-    counts = cells.drop_nulls().value_counts(name="n").sort("n", cells.name)
+    counts = cells.drop_nulls().alias("cell").value_counts(name="n").sort("n", "cell")
     if counts.height < 2:
         return []
     if is_number(cells) and counts.height > FEW:
         floats = numbers(cells)
         low, high = np.nanquantile(floats, [0.01, 0.99])
         return [(cells.min(), 1.0 * (floats <= low)), (cells.max(), 1.0 * (floats >= high))]
-    rarest = counts[cells.name].head(3).to_list()
+    rarest = counts["cell"].head(3).to_list()
     return [(it, 1.0 * (cells == it).fill_null(value=False).to_numpy()) for it in rarest]

@@ -22,7 +22,7 @@ from halfmask.assess.attacks._attack import DeclaredAttack, given, required
 from halfmask.assess.attacks._rows import column_names, join_rows, take_rows, with_column
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.poisoning._clients import lost
-from halfmask.assess.robustness._features import as_columns
+from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._poison import (
     AimedPoison,
     Backdoor,

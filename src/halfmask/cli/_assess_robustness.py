@@ -84,6 +84,7 @@ def robustness(
     difference: float | None = option(
         "--difference NUMBER: Predict a number: a prediction flips if it changes by that much."
     ),
+    group: str | None = option("--group COLUMN: Also compare rows by the groups of this column."),
     attacker: AttackerOptions,
     defences: DefenceOptions,
     policy: str | None = option(
@@ -127,12 +128,20 @@ def robustness(
             hardened=defences.harden,
             k=defences.k,
             quasi_identifiers=[it for it in schema.quasi_identifiers if it in rows.columns],
+            groups=group,
             random_state=seed,
             progress=stages,
         )
     if out is not None:
         found.write(Path(out), overwrite=overwrite)
-    return saying.say(found.to_dict(), *map(printable, found.sentences))
+    told = [*found.sentences]
+    for each in found.models:
+        told += [
+            f"{each.name}, {it.outcome.attack}, {it.outcome.measure}: {it.verdict}, it {it.why}."
+            for it in each.attacks.findings
+            if it.why and (it.why_invalid or saying.verbose)
+        ]
+    return saying.say(found.to_dict(), *map(printable, told))
 
 
 def _read(

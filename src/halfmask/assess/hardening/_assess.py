@@ -22,9 +22,10 @@ from halfmask.assess.attacks import ModelTarget, attack, poisoning
 from halfmask.assess.attacks._inputs import check_columns
 from halfmask.assess.attacks.evasion import KnownModel, LabelsOnly
 from halfmask.assess.hardening._assessment import AssessedModel, RobustnessAssessment
-from halfmask.assess.robustness import suspect_blocks, suspect_labels, train_hardened
+from halfmask.assess.robustness import suspect_labels, train_hardened
 from halfmask.assess.robustness._black_box import predictions
-from halfmask.assess.robustness._features import as_columns
+from halfmask.assess.robustness._budget import as_columns
+from halfmask.assess.robustness._defences import losses_of
 from halfmask.guarantees import KAnonymity
 from halfmask.training import AnonymizedEstimator, PartitionedClassifier
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from halfmask.assess._arrays import Ints, Model, Rows, Values
-    from halfmask.assess.attacks import Attack, AttackReport, Finding
+    from halfmask.assess.attacks import Attack, AttackReport, Outcome
     from halfmask.assess.attacks._targets import Train
     from halfmask.assess.robustness import AttackerBudget, CostToFlip
 
@@ -47,24 +48,48 @@ NAMED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known(KnownModel, name=KnownModel.name):
-    """The attack that knows the model, which keeps its costs."""
+    """The attack that knows the model, which keeps the costs of each."""
 
-    kept: list[CostToFlip] = field(default_factory=list)
+    kept: dict[int, CostToFlip] = field(default_factory=dict)
 
-    def _costs(self, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
-        self.kept.append(super(_Known, self)._costs(*given))
-        return self.kept[-1]
+    def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
+        found = super(_Known, self)._costs(asked, *given)
+        return self.kept.setdefault(id(asked.target.model), found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Labels(LabelsOnly, name=LabelsOnly.name):
-    """The attack by labels alone, which keeps its costs."""
+    """The attack by labels alone, which keeps the costs of each model."""
 
-    kept: list[CostToFlip] = field(default_factory=list)
+    kept: dict[int, CostToFlip] = field(default_factory=dict)
 
-    def _costs(self, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
-        self.kept.append(super(_Labels, self)._costs(*given))
-        return self.kept[-1]
+    def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
+        found = super(_Labels, self)._costs(asked, *given)
+        return self.kept.setdefault(id(asked.target.model), found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """An attack that is run on each target once: the plain model is everyone's control."""
+
+    attack: Attack
+    found: dict[int, tuple[Outcome, ...]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.attack.name
+
+    @property
+    def attacks(self) -> type:
+        return self.attack.attacks
+
+    def missing_inputs(self, target: ModelTarget) -> str:
+        return self.attack.missing_inputs(target)
+
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
+        if id(target) not in self.found:
+            self.found[id(target)] = self.attack.run(target, random_state=random_state)
+        return self.found[id(target)]
 
 
 def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
@@ -137,6 +162,8 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     integer_at_least(0, owner=OWNER, random_state=random_state)
     integer_at_least(1, owner=OWNER, attacked_rows=attacked_rows)
     number_between(0, 1, owner=OWNER, low_open=True, high_open=True, held_out=held_out)
+    for name, n in (("partitions", partitions), ("k", k)):
+        integer_at_least(1, owner=OWNER, **({} if n is None else {name: n}))
     for share in shares:
         number_between(0, 0.5, owner=OWNER, low_open=True, shares=share)
     table, known = as_columns(rows), _labels_of(labels)
@@ -147,31 +174,43 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         )
     order = np.random.default_rng(random_state).permutation(table.height)
     test, train = map(np.sort, np.split(order, [max(1, round(held_out * table.height))]))
+    order = np.concatenate([train, test])
     case = ModelTarget(
         model=None,
         members=table[train],
         member_labels=known[train],
         non_members=table[test],
         non_member_labels=known[test],
-        groups=None if groups is None else _groups(table, groups, np.concatenate([train, test])),
+        groups=None if groups is None else _groups(table, groups, order),
         budget=budget,
     )
     parts = None if regresses else partitions
     learners = _learners(estimator, budget, parts, k, quasi_identifiers, hardened=hardened)
+    made = _Known if budget.knows == "model" else _Labels
+    moved = difference if regresses else None
+    evades = [
+        made(rows=n, difference=moved)
+        for n in (attacked_rows, min(attacked_rows, max(LEAST, attacked_rows // SLOWER)))
+    ]
+    poisons = [it for it in poisoning.ATTACKS if issubclass(ModelTarget, it.attacks)]
+    attacks = [_Once(it) for it in (*evades, *(it(shares=tuple(shares)) for it in poisons))]
     models: list[AssessedModel] = []
+    targets: list[ModelTarget] = []
     for place, (name, learn) in enumerate(learners.items()):
         progress(name, place / (len(learners) + 1))
         model = learn(case.members, case.member_labels, random_state)
+        targets.append(replace(case, model=model, train=learn))
         is_slow = isinstance(model, PartitionedClassifier)
-        evade = (_Known if budget.knows == "model" else _Labels)(
-            rows=max(LEAST, attacked_rows // SLOWER) if is_slow else attacked_rows,
-            difference=difference if regresses else None,
+        report = attack(
+            targets[-1],
+            unprotected=targets[0],
+            attacks=[
+                attacks[is_slow],
+                *(it for it in attacks[2:] if not it.missing_inputs(targets[-1])),
+            ],
+            random_state=random_state,
         )
-        poisons = [it for it in poisoning.ATTACKS if issubclass(ModelTarget, it.attacks)]
-        attacks = [evade, *(it(shares=tuple(shares)) for it in poisons)]
-        target = replace(case, model=model, train=learn)
-        report = _attacked(target, attacks, models, random_state)
-        models.append(_assessed(name, target, evade.kept, report))
+        models.append(_assessed(name, targets[-1], evades[is_slow].kept.get(id(model)), report))
     progress("suspicious rows", len(learners) / (len(learners) + 1))
     suspicious = np.array([], dtype=np.int64)
     if not regresses:
@@ -183,7 +222,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         budget=budget,
         models=tuple(models),
         suspicious_rows=tuple(suspicious.tolist()),
-        suspicious_blocks=_blocks(case, learners["plain"], train, random_state),
+        suspicious_blocks=_blocks(case, learners["plain"], order, random_state),
     )
 
 
@@ -228,7 +267,7 @@ def _learners(
         return train_hardened(model, rows, labels, budget=budget, random_state=seed)
 
     def part(rows: Rows, labels: Values, seed: int) -> Model:
-        model = PartitionedClassifier(estimator, n_partitions=partitions or 1, random_state=seed)
+        model = PartitionedClassifier(estimator, n_partitions=partitions, random_state=seed)
         return model.fit(rows, labels)
 
     def anonymize(rows: Rows, labels: Values, seed: int) -> Model:
@@ -237,7 +276,7 @@ def _learners(
             model, encoder = model[-1], model[:-1]  # the steps before it encode raw rows
         made = AnonymizedEstimator(
             model,
-            guarantees=[KAnonymity(k=k or 1)],
+            guarantees=[KAnonymity(k=k)],
             quasi_identifiers=names,
             encoder=encoder,
             random_state=seed,
@@ -258,37 +297,8 @@ def _seeded(estimator: Model, seed: int) -> Model:
     return copy.set_params(**{n: seed for n in seeds if n.split("__")[-1] == "random_state"})
 
 
-def _attacked(
-    target: ModelTarget, attacks: Sequence[Attack], models: Sequence[AssessedModel], seed: int
-) -> AttackReport:
-    """Attack a model; the plain one, which comes first, is the positive control of each."""
-    missing = {it.name: it.missing_inputs(target) for it in attacks}
-    able = [it for it in attacks if not missing[it.name]]
-    report = attack(target, attacks=able, random_state=seed)
-    plain = (models[0].attacks if models else report).findings
-    controls = {_key(it): it for it in plain}
-    return replace(
-        report,
-        findings=tuple(
-            replace(
-                it,
-                positive_control=control.outcome if control and not control.failure else None,
-                control_failure=control.failure if control else "",
-                raw_may_resist=bool(models),
-            )
-            for it in report.findings
-            for control in [controls.get(_key(it))]
-        ),
-        skipped=tuple((name, why) for name, why in missing.items() if why),
-    )
-
-
-def _key(finding: Finding) -> tuple[str, str, str]:
-    return finding.outcome.attack, finding.outcome.measure, finding.outcome.group
-
-
 def _assessed(
-    name: str, target: ModelTarget, costs: Sequence[CostToFlip], report: AttackReport
+    name: str, target: ModelTarget, costs: CostToFlip | None, report: AttackReport
 ) -> AssessedModel:
     """Return a model with its score, and with what is certified of it."""
     model, true = target.model, target.non_member_labels
@@ -299,25 +309,25 @@ def _assessed(
     return AssessedModel(
         name=name,
         score=float((r2_score if is_regressor(model) else accuracy_score)(true, predicted)),
-        costs=costs[0] if costs else None,
+        costs=costs,
         attacks=report,
         certified=tuple(float((survived >= n).mean()) for n in range(survived.max() + 1)),
     )
 
 
 def _blocks(
-    case: ModelTarget, learn: Train, train: Ints, seed: int
+    case: ModelTarget, learn: Train, order: Ints, seed: int
 ) -> tuple[tuple[int, int, float], ...]:
-    """Return blocks of rows, and by how much the loss on held-out rows falls without each."""
-    n = case.n_members + case.n_non_members
-    blocks = train * BLOCKS // n
-    found = suspect_blocks(
-        lambda rows, labels: learn(rows, labels, seed),
-        (case.members, case.member_labels),
-        (case.non_members, case.non_member_labels),
-        blocks=blocks,
-    )
-    of = dict(zip(blocks.tolist(), found.scores.tolist(), strict=True))
-    ends = [-(-block * n // BLOCKS) for block in range(BLOCKS + 1)]
-    lost = [(ends[block], ends[block + 1] - 1, score) for block, score in of.items()]
-    return tuple(sorted(lost, key=lambda it: -it[2]))
+    """Return blocks of rows, and by how much the loss on other held-out rows falls without each."""
+    rows, labels, n = case.members, case.member_labels, len(order)
+    of = order * BLOCKS // n
+    own, held_out = of[: len(labels)], of[len(labels) :]
+    kept = [own != block for block in range(BLOCKS)]
+    models = [learn(rows.filter(it), labels[it], seed) for it in [own >= 0, *kept]]
+    whole, *without = (losses_of(it, case.non_members, case.non_member_labels) for it in models)
+    found = [
+        (-(-block * n // BLOCKS), -(-(block + 1) * n // BLOCKS) - 1, float(score))
+        for block, losses in enumerate(without)
+        for score in [(whole - losses)[held_out != block].mean()]
+    ]
+    return tuple(sorted(found, key=lambda it: -it[2]))

@@ -61,7 +61,7 @@ def evasion(
     changed = {name: it.shares_changed for name, it in costs.items()}
     return [
         TextBlock("", [f"{said}{_COSTS[budget.norm]}, in all at most {budget.most:.3g}."]),
-        PicturesBlock("Cost to flip", sentence, pictures or [], series=("", "")),
+        PicturesBlock("Cost to flip", sentence, pictures, series=("", "")),
         _side_by_side("Changed columns, of the rows that flip", "column", changed),
         _side_by_side("Rows that flip, by class and group", "rows", parts),
     ]

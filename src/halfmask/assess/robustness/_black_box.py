@@ -14,9 +14,9 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least, number_between
-from halfmask.assess.robustness._budget import SLACK, combined, is_number, numbers
+from halfmask.assess.robustness._budget import SLACK, as_columns, combined, is_number, numbers
 from halfmask.assess.robustness._cost_to_flip import CostToFlip
-from halfmask.assess.robustness._features import as_columns, as_rows
+from halfmask.assess.robustness._features import as_rows
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints, Model, Rows, Values

@@ -13,14 +13,14 @@ import polars as pl
 import tomlkit
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, SchemaError
+from halfmask._foreign import foreign
 from halfmask._validation import is_text, list_of, mapping_of, number_between, one_of
-from halfmask.assess.robustness._features import as_columns
-from halfmask.data import Schema
+from halfmask.data import Schema, to_polars
 from halfmask.description import describe
 from halfmask.description.column_names import hint_of
 
 if TYPE_CHECKING:
-    from halfmask.assess._arrays import Bools, Floats
+    from halfmask.assess._arrays import Bools, Floats, Rows
     from halfmask.description import Description
 
 #: In which direction a number may be changed; categories: to any, or not at all.
@@ -308,6 +308,14 @@ def _is_a(kind: Any) -> Callable[[object], bool]:  # noqa: ANN401 # a type or se
 def combined(costs: Floats, norm: Norm) -> Floats:
     """Return the costs of columns, the last axis, as one cost."""
     return np.asarray(costs.max(axis=-1, initial=0.0) if norm == "greatest" else costs.sum(axis=-1))
+
+
+def as_columns(rows: Rows) -> pl.DataFrame:
+    """Return rows of any kind as columns, those of an array under their numbers."""
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2:
+        return to_polars(rows)
+    with foreign(f"The array of {len(rows):,} rows can't be turned into columns"):
+        return to_polars(pl.DataFrame({str(n): each.tolist() for n, each in enumerate(rows.T)}))
 
 
 def is_number(cells: pl.Series) -> bool:

@@ -11,9 +11,9 @@ from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least, number_between
 from halfmask.assess.robustness._black_box import predictions
-from halfmask.assess.robustness._budget import is_number
+from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._cost_to_flip import CostToFlip, either
-from halfmask.assess.robustness._features import as_columns, map_features
+from halfmask.assess.robustness._features import map_features
 from halfmask.assess.robustness._linear_search import LinearSearch
 from halfmask.assess.robustness._tree_search import TreeSearch
 
@@ -72,8 +72,8 @@ def flip_by_model(
     table = as_columns(rows)
     budget = budget.for_rows(table if seen is None else as_columns(seen))
     predicted = predictions(model, table)
-    found = map_features(model, table)
-    if found is None or not _fits(found[1], table, budget):
+    found = map_features(model, table, budget)
+    if found is None:
         return None
     last, mapped = found
     if difference is not None:
@@ -90,13 +90,6 @@ def flip_by_model(
         warnings.simplefilter("ignore", UserWarning)  # features have no names
         search = LinearSearch.of(last, *asked) or TreeSearch.of(last, *asked, effort)
     return None if search is None else _told(model, search, asked)
-
-
-def _fits(mapped: FeatureMap, rows: pl.DataFrame, budget: AttackerBudget) -> bool:
-    """Return whether no number is read as a category: its cost would depend on the category."""
-    free = [name for name, it in budget.columns.items() if it.change != "no"]
-    coded = {it.column for it in mapped.categories}
-    return not any(name in coded and is_number(rows[name]) for name in free)
 
 
 def _told(

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from halfmask.assess.robustness._budget import is_whole, numbers
-from halfmask.assess.robustness._features import NumberFeature
+from halfmask.assess.robustness._features import CategoryFeatures, NumberFeature
 from halfmask.kernels.attacks.flips import Forest
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.robustness._budget import AttackerBudget
-    from halfmask.assess.robustness._features import CategoryFeatures, FeatureMap
+    from halfmask.assess.robustness._features import FeatureMap
     from halfmask.assess.robustness._trees import TreeNodes
 
     Cells = NDArray[np.int32]
@@ -108,7 +108,7 @@ class CategoryCodes:
     def __init__(self, features: CategoryFeatures, rows: Floats) -> None:
         self.features = features
         codes: dict[bytes, int] = {}
-        every = [*np.array(features.values, dtype=float), *rows[:, np.array(features.features)]]
+        every = [*features.values, *rows[:, np.array(features.features)]]
         found = [codes.setdefault((each + 0.0).tobytes(), i) for i, each in enumerate(every)]
         known = len(features.values)
         place = {it: i for i, it in enumerate(dict.fromkeys([*range(known), *found]))}
@@ -127,11 +127,11 @@ class CellTable:
         read = {it.feature for it in mapped.numbers}.union(
             *(it.features for it in mapped.categories)
         )
+        by_sets = {int(trees.feature[node]) for node in trees.on_left} - read
         constant = [
-            NumberFeature(column=f"\0{it}", feature=it)
-            for it in range(mapped.n_features)
-            if it not in read
+            NumberFeature(f"\0{it}", it) for it in set(range(mapped.n_features)) - read - by_sets
         ]
+        by_set = [CategoryFeatures(f"\0{it}", (it,), (), np.empty((0, 1))) for it in by_sets]
         by_name: dict[str, list[NumberFeature]] = {}
         for number in (*mapped.numbers, *constant):
             by_name.setdefault(number.column, []).append(number)
@@ -139,7 +139,9 @@ class CellTable:
             name: NumberCells(it, trees, features, *self._kind(mapped, name))
             for name, it in by_name.items()
         }
-        self.codes = {it.column: CategoryCodes(it, features) for it in mapped.categories}
+        self.codes = {
+            it.column: CategoryCodes(it, features) for it in (*mapped.categories, *by_set)
+        }
         self.names = (*self.numbers, *self.codes)
         n, shape = len(self.names), (rows.height, len(self.names))
         self.own, self.x, self.unit = np.zeros(shape, dtype=np.int32), np.zeros(shape), np.ones(n)
@@ -154,7 +156,10 @@ class CellTable:
                 continue
             codes = self.codes[name]
             self.own[:, c] = codes.own
-            free[:, c, : len(codes.features.categories)] = may_write(budget, codes.features, rows)
+            if codes.features.categories:
+                free[:, c, : len(codes.features.categories)] = may_write(
+                    budget, codes.features, rows
+                )
             free[np.arange(shape[0]), c, codes.own] = True
         self.free = _bits(free)
 

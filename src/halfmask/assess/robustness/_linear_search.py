@@ -135,7 +135,7 @@ class LinearSearch:
         """Return what rows' scores gain by each category; minus infinity if it isn't allowed."""
         group, features = self.groups[name], np.array(self.groups[name].features)
         own = self.features[np.ix_(at, features)] @ weights[features]
-        gains = np.array(group.values) @ weights[features] - own[:, None]
+        gains = group.values @ weights[features] - own[:, None]
         return np.where(may_write(self.budget, group, self.rows[at]), gains, -np.inf)
 
     def changed(self, at: Ints) -> pl.DataFrame:

@@ -170,7 +170,7 @@ def test_the_assessment_is_told_and_written_without_a_cell(table, desk, run):
 
 
 def test_programs_get_the_numbers_and_numbers_can_be_predicted(table, run):
-    asked = ["assess", "robustness", "forest", table, "--label", "bill", "--json"]
+    asked = ["assess", "robustness", "tree", table, "--label", "bill", "--json"]
 
     said = run(*asked, "--difference", "30", "--leave-out", "ill", "--partitions", "0")
 

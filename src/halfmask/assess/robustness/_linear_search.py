@@ -57,10 +57,10 @@ class LinearSearch:
         self.mapped, self.rows, self.goals, self.budget = mapped, rows, goals, budget
         self.features, self.names = mapped.features(rows), mapped.columns
         self.groups = {it.column: it for it in mapped.categories}
-        none = np.full(rows.height, np.nan)
-        self.own = np.column_stack(
-            [none if it in self.groups else numbers(rows[it]) for it in self.names]
-        )
+        self.own = np.full((rows.height, len(self.names)), np.nan)
+        for c, name in enumerate(self.names):
+            if name not in self.groups:
+                self.own[:, c] = numbers(rows[name])
         self.new = self.own.copy()
         self.certified, self.found = np.full((2, rows.height), np.inf)
         solve = {"greatest": _by_greatest, "sum": _by_sum, "columns": _by_count}[budget.norm]
@@ -88,7 +88,8 @@ class LinearSearch:
         """Search all rows; ``None`` of other models."""
         if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
             return None
-        features, weights = mapped.features(rows), np.atleast_2d(np.asarray(model.coef_, float))
+        weights = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+        features, weights = mapped.features(rows), np.atleast_2d(np.asarray(weights, float))
         scores, every = features @ weights.T + model.intercept_, np.arange(rows.height)
         told = (model.predict if difference is not None else model.decision_function)(features)
         told = np.reshape(told, (rows.height, -1))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask._errors import ColumnNotFoundError, PolicyError
+from halfmask._errors import ColumnNotFoundError, PolicyError, ReleaseError
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import printable
 from halfmask.cli._estimators import WORDS, estimator_of, features_of, named_estimator
@@ -91,6 +91,7 @@ def robustness(
     ),
     seed: int = option("--seed N: The seed of the random draws.", 0, min=0),
     out: str | None = option("--out -o FOLDER: Write the page and the results to this folder."),
+    overwrite: bool = flag("--overwrite: Replace the page and the results in FOLDER."),
     reading: Reading,
     saying: SayingOptions,
 ) -> int:
@@ -100,6 +101,8 @@ def robustness(
     rest. Rows are named by their numbers, from 0. Files are written only if you name them. The exit
     code is 0, whatever the attacks find.
     """
+    if out is not None and not overwrite and Path(out).exists():
+        raise ReleaseError("FOLDER exists already.", hint="Name another one, or --overwrite it.")
     model: Any = None if estimator in WORDS else named_estimator(estimator)
     with saying.stages() as stages:
         stages("reading")
@@ -128,7 +131,7 @@ def robustness(
             progress=stages,
         )
     if out is not None:
-        found.write(out)
+        found.write(Path(out), overwrite=overwrite)
     return saying.say(found.to_dict(), *map(printable, found.sentences))
 
 

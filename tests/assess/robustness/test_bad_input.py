@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -185,6 +185,27 @@ def test_sparse_weights_are_read(rows, labels):
     found = cost_to_flip(dense, rows[:9], _budget())
     assert found.exact.all()
     np.testing.assert_allclose(found.found, expected)
+
+
+class WeightsAlone(RidgeClassifier):  # type: ignore[misc] # scikit-learn has no types
+    """A classifier with weights and no scores, as XGBoost's linear booster."""
+
+    decision_function = None
+
+    def __getattribute__(self, name):
+        if name == "decision_function":
+            raise AttributeError
+        return super().__getattribute__(name)
+
+    def predict(self, X):
+        return self.classes_[np.int64(np.ravel(X @ self.coef_.T + self.intercept_) > 0)]
+
+
+def test_weights_without_scores_are_asked_for_labels(rows, labels):
+    model = _pipe(WeightsAlone()).fit(rows, labels)
+    costs = cost_to_flip(model, rows[:9], _budget(), seen=rows, effort=1)
+    assert np.isnan(costs.certified).all()
+    assert np.isfinite(costs.found).all()
 
 
 PANDAS = {

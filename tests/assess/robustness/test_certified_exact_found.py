@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from itertools import combinations, product
 from typing import Any
 
@@ -48,6 +49,15 @@ OTHERS: Any = [
     lambda seed: RidgeClassifier(alpha=0.1 + seed),
     lambda _: KNeighborsClassifier(3),
 ]
+if find_spec("xgboost"):  # no dependency of ours
+    from xgboost import XGBClassifier, XGBRFClassifier
+
+    OTHERS += [
+        lambda seed: XGBClassifier(n_estimators=1 + seed % 6, max_depth=3, n_jobs=1),
+        lambda seed: XGBRFClassifier(n_estimators=4, max_depth=4, random_state=seed, n_jobs=1),
+        lambda _: XGBClassifier(n_estimators=3, booster="dart", rate_drop=0.5, n_jobs=1),
+        lambda _: XGBClassifier(n_estimators=3, booster="gblinear", n_jobs=1),
+    ]
 
 
 def _every(names):
@@ -137,7 +147,7 @@ def _judged(model, rows, budget, seed, near=1e-9):
 
 
 SETTINGS = settings(
-    max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 SCALERS: Any = st.sampled_from(["passthrough", StandardScaler(), MaxAbsScaler()])
 ENCODERS: Any = st.sampled_from(

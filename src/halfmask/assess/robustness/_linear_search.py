@@ -86,7 +86,8 @@ class LinearSearch:
         predicted: Values, difference: float | None,
     ) -> LinearSearch | None:  # fmt: skip
         """Search all rows; ``None`` of other models."""
-        if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
+        needed = ["coef_", "intercept_", *["decision_function"] * (difference is None)]
+        if not all(hasattr(model, it) for it in needed):
             return None
         weights = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
         features, weights = mapped.features(rows), np.atleast_2d(np.asarray(weights, float))

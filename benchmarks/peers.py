@@ -116,6 +116,16 @@ PEERS = (
         interpreters=("3.11", "3.12", "3.10"),
         requirements=("maskmypy==1.1.0",),
     ),
+    Peer(
+        # The rows that it changes must flip our models: the same scikit-learn fits the same ones.
+        name="art",
+        interpreters=("3.11", "3.12"),
+        requirements=(
+            "adversarial-robustness-toolbox==1.20.1",
+            "packaging==26.0",  # imported, not declared
+            "scikit-learn==1.9.1",
+        ),
+    ),
     # No rival: packages that ship tables. Only their files are wanted, so nothing they depend on
     # is installed but what reads them.
     Peer(

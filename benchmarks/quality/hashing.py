@@ -18,14 +18,12 @@ and a bar that needs one says so where it doesn't.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchmarks share
 
-from bars import Bar, report, say
-from quality.hashing_attacks import measured
+from sections import run
 
 OUT = Path(__file__).resolve().parents[2] / "build" / "hashing"
 #: Each is a module of `hashings/` with `measure(*, quick, orders) -> (bars, table)`.
@@ -39,19 +37,14 @@ def main() -> None:
     parser.add_argument("--orders", type=int, help="orders of the rows: 3, or 1 if quick")
     parser.add_argument("--out", type=Path, default=OUT)
     arguments = parser.parse_args()
-    arguments.out.mkdir(parents=True, exist_ok=True)
     orders = arguments.orders or (1 if arguments.quick else 3)
-    bars: list[Bar] = []
-    pages = []
-    for section in arguments.only or SECTIONS:
-        found, table = measured(section, quick=arguments.quick, orders=orders)
-        bars += found
-        pages.append(f"## {section}\n\n{table}\n")
-        say(pages[-1])
-    (arguments.out / "tables.md").write_text("\n".join(pages), encoding="utf-8")
-    said = {bar.name: bar.as_json() for bar in bars}
-    (arguments.out / "bars.json").write_text(json.dumps(said, indent=1), encoding="utf-8")
-    report(bars)
+    run(
+        "quality.hashings",
+        arguments.only or SECTIONS,
+        arguments.out,
+        quick=arguments.quick,
+        orders=orders,
+    )
 
 
 if __name__ == "__main__":

@@ -72,6 +72,8 @@ def as_array(y: Any) -> NDArray[np.generic]:  # noqa: ANN401 # a column of any l
 
 
 def _series(name: str, values: NDArray[Any]) -> pl.Series:
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        values = values.astype(np.float64)  # longer ones polars doesn't have
     if values.dtype.kind != "O":
         return pl.Series(name, values)
     cells = [None if is_missing(cell) else cell for cell in values]

@@ -1,4 +1,4 @@
-"""``halfmask assess``: the risk of a table, and attacks on an encoding or a release."""
+"""``halfmask assess``: the risk of a table; attacks on an encoding, a release or a model."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from halfmask._errors import DataError
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._assess_release import release
 from halfmask.cli._assess_risk import risk
+from halfmask.cli._assess_robustness import robustness
 from halfmask.cli._claims import say_findings
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, option, spreads_groups
@@ -28,10 +29,12 @@ if TYPE_CHECKING:
 FEWEST = 200
 
 assess = command_group(
-    "assess", "Measure the risk of a table; attack a release or an encoding before you send it."
+    "assess",
+    "Measure the risk of a table; attack a release, an encoding or a model before you use it.",
 )
 assess.command()(risk)
 assess.command()(release)
+assess.command()(robustness)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

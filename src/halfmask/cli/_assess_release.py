@@ -87,11 +87,7 @@ def release(  # each is an option
     are written only if you name them. The exit code is 0, whatever the attacks find.
     """
     pairs = before.pairs()
-    if policy is not None and reading != Reading():
-        raise UsageError(
-            "--policy and options of reading are given.",
-            hint="The policy states how the tables are read: leave the other options out.",
-        )
+    reading.check_alone(policy)
     with saying.stages() as stages:
         stages("verifying")
         known = None if policy is None else _policy_of(policy, folder)
@@ -105,7 +101,7 @@ def release(  # each is an option
             target,
             control=None
             if control is None
-            else _read(control, known, reading, "The control table"),
+            else reading.read(control, known, called="The control table"),
             quasi_identifiers=tuple(n for n in names if n in target.original.columns),
             earlier=tuple((each.released, each.original) for each in earlier),
             person=before.person,
@@ -180,7 +176,7 @@ def _shuffled(
     manifest = rooms.claims.read_manifest(Path(folder))
     stated = _STATED.get(manifest.kind, _stated_by_classes)(manifest)
     rooms.verifier.verify(folder).raise_if_broken()
-    original = _read(table, known, reading, called)
+    original = reading.read(table, known, called=called)
     _check_table(original, stated, called)
     quasi_identifiers = stated.of_role("quasi_identifier")
     found = rooms.assess.attacks.Shuffled(
@@ -209,12 +205,6 @@ def _policy_of(where: str, folder: str) -> Policy:
             hint="Give the policy that protect used, unchanged.",
         )
     return policy
-
-
-def _read(table: str, policy: Policy | None, reading: Reading, called: str) -> pl.DataFrame:
-    if policy is None:
-        return reading.open(table).read()
-    return rooms.data.open_table(table, options=policy.read_options(), called=called).read()
 
 
 def _check_table(original: pl.DataFrame, stated: _Stated, called: str) -> None:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import halfmask.assess.attacks.encodings
+    import halfmask.assess.hardening
     import halfmask.assess.masking
+    import halfmask.assess.robustness
     import halfmask.claims.manifest
     import halfmask.data.io.database_url
     import halfmask.data.io.object_folder

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from halfmask.data import ReadOptions, Schema, Source
+    from halfmask.microdata import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +171,21 @@ class Reading:
     def options(self, fitted: Mapping[str, pl.DataType] | None = None) -> ReadOptions:
         """Return the given options of a table."""
         return self.form.options(self.mark, fitted=fitted or {}, **self.columns.options())
+
+    def check_alone(self, policy: str | None) -> None:
+        """Refuse a policy, which states how the tables are read, and other options of that."""
+        if policy is not None and self != Reading():
+            raise UsageError(
+                "--policy and options of reading are given.",
+                hint="The policy states how the tables are read: leave the other options out.",
+            )
+
+    def read(self, table: str, policy: Policy | None, *, called: str | None = None) -> pl.DataFrame:
+        """Return a table, read as a policy states, or as the options do."""
+        if policy is None:
+            return self.open(table).read()
+        called = self.called if called is None else called
+        return rooms.data.open_table(table, options=policy.read_options(), called=called).read()
 
     def for_hashing(self, table: str) -> tuple[str | Source, rooms.hashing.TableReading]:
         """Return what `halfmask.hashing` takes: a path, or standard input opened once."""

@@ -40,6 +40,15 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """A line of a chart through points: of a series, or a rule of its grid."""
+
+    series: Series | Literal["rule"]
+    points: tuple[tuple[float, float], ...]
+    dashes: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
     """One picture with the numbers that it is made of."""
 
@@ -53,6 +62,7 @@ class Chart:
     baseline: float | None
     outline: str
     rows: tuple[tuple[str, float, float], ...]
+    curves: tuple[Curve, ...] = ()
 
     def svg(self) -> str:
         """Return the picture as an SVG element; no word of it becomes markup."""
@@ -72,6 +82,10 @@ class Chart:
                     f'<rect class="{bar.series}" x="{bar.x}" y="{bar.y}" width="{bar.width}" '
                     f'height="{bar.height}"></rect>'
                 )
+        for curve in self.curves:
+            path = "L".join(f"{x:.1f} {y:.1f}" for x, y in curve.points)
+            dashes = f' stroke-dasharray="{curve.dashes}"' if curve.dashes else ""
+            yield f'<path class="curve {curve.series}" d="M{path}"{dashes}></path>'
         if self.outline:
             yield f'<path class="outline" d="{self.outline}"></path>'
         if self.baseline is not None:

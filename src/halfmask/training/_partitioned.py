@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import blake2b
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
@@ -11,11 +12,12 @@ import polars as pl
 from polars import selectors
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.dummy import DummyClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
-from halfmask._validation import integer_at_least
+from halfmask._validation import integer_at_least, number_between
 from halfmask.anonymize.given_rows import read
 from halfmask.training._checked import are_labels, flat, learns, one_a_row, seed_of
 from halfmask.training._encoding import taken
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 OWNER = "PartitionedClassifier"
+#: More would only fill memory: most have no row.
+MAX_PARTITIONS = 10**6
 
 
 class PartitionedClassifier(
@@ -65,9 +69,12 @@ class PartitionedClassifier(
     A keyed hash of its cells, without the label, assigns each row; the order of rows doesn't
     matter. Ties go to the lower class.
 
-    **Edge cases.** The model must learn the same from the same rows. The types of columns and
-    labels are the owner's, as by a schema. A label that no row has is a possible rival, too. A row
-    that a model can't learn, such as an infinite number, fails the fit.
+    **Edge cases.** The model must learn the same from the same rows. The types of columns, their
+    lists of categories and the type of labels are the owner's, as by a schema. A label that no row
+    has is a possible rival, too. The fit fails where a model can't learn a row, such as one with an
+    infinite number, and where all labels are the same.
+
+    There are no weights of rows. A ``class_weight`` by label is that of each model.
 
     Levine and Feizi, "Deep partition aggregation: provable defense against general poisoning
     attacks" (ICLR 2021), theorem 1.
@@ -103,8 +110,11 @@ class PartitionedClassifier(
         """
         self.__dict__.pop("voters_", None)  # a fit that fails must not leave an older one
         integer_at_least(1, owner=OWNER, n_partitions=self.n_partitions)
+        number_between(1, MAX_PARTITIONS, owner=OWNER, n_partitions=int(self.n_partitions))
         seed = seed_of(self.random_state, owner=OWNER)
         learns(self.estimator)
+        if isinstance(self.estimator, FrozenEstimator):
+            raise ParameterError(f"{OWNER} trains its estimator. Got one that is frozen.")
         if not is_classifier(self.estimator):
             kind = type(self.estimator).__name__
             raise ParameterError(f"{OWNER} takes classifiers. Got the regressor {kind}.")
@@ -120,7 +130,9 @@ class PartitionedClassifier(
         order = np.lexsort((codes, hashes, partitions))
         parts = np.split(order, np.cumsum(self.partition_sizes_)[:-1])
         model = _seeded(self.estimator, seed)
-        self.voters_ = [_voter(model, taken(X, part), codes[part]) for part in parts if len(part)]
+        self.voters_ = [
+            _voter(model, taken(X, part), codes[part], self.classes_) for part in parts if len(part)
+        ]
         return self
 
     def votes(self, X: Any) -> NDArray[np.int64]:  # noqa: ANN401 # any table
@@ -189,12 +201,17 @@ class PartitionedClassifier(
 
 
 def _hashes(table: pl.DataFrame, seed: int) -> NDArray[np.uint64]:
-    """Return the keyed hash of each row's cells: 1 and 1.0 are the same, and so are -0.0 and 0."""
+    """Return the keyed hash of each row's cells: 1, 1.0 and True are the same, as -0.0 and 0 are.
+
+    Rows of one hash that aren't the same are in one partition, and harm no other.
+    """
     key = blake2b(str(seed).encode(), person=b"halfmask/parts", digest_size=32).digest()
+    numbers = selectors.numeric() | selectors.boolean() | selectors.duration()
     cells = table.with_columns(
-        (selectors.numeric() | selectors.duration()).cast(pl.Float64).replace(0.0, 0.0)
+        numbers.cast(pl.Float64).replace(0.0, 0.0),
+        (selectors.date() | selectors.datetime()).dt.timestamp("us"),  # of any unit
     )
-    texts = cells.select(pl.concat_str(pl.all().cast(pl.String).fill_null(""), separator="\0"))
+    texts = cells.select(pl.concat_str(pl.all().cast(pl.String).fill_null("\1"), separator="\0"))
     digests = (blake2b(row.encode(), key=key, digest_size=8) for row in texts.to_series())
     return np.frombuffer(b"".join(each.digest() for each in digests), dtype="<u8")
 
@@ -207,10 +224,21 @@ def _seeded(estimator: Any, seed: int) -> Any:  # noqa: ANN401 # scikit-learn's
     return copy.set_params(**{n: seed for n in seeds if n.split("__")[-1] == "random_state"})
 
 
-def _voter(model: Any, rows: Any, codes: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:  # noqa: ANN401
+def _voter(
+    model: Any,  # noqa: ANN401 # scikit-learn's
+    rows: Any,  # noqa: ANN401 # any table
+    codes: NDArray[np.int64],
+    classes: NDArray[Any],
+) -> tuple[Any, NDArray[np.int64]]:
     """Return a model of a part, and the labels that it calls 0, 1, 2, ...: those that are there."""
     own, labels = np.unique(codes, return_inverse=True)
+    voter = clone(model) if len(own) > 1 else DummyClassifier()
+    weights = {
+        name: {number: given[each] for number, each in enumerate(classes[own]) if each in given}
+        for name, given in voter.get_params().items()
+        if name.split("__")[-1] == "class_weight" and isinstance(given, Mapping)
+    }
     failed = f"{type(model).__name__} couldn't be fitted to a partition of {len(codes)} rows"
     with foreign(failed, hint=f"{CAUSE}Take fewer partitions.", keep_cause=True):
-        fitted = (clone(model) if len(own) > 1 else DummyClassifier()).fit(rows, labels)
+        fitted = voter.set_params(**weights).fit(rows, labels)
     return fitted, own

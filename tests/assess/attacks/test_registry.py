@@ -24,10 +24,12 @@ from halfmask.assess.attacks import (
     classes,
     crosstabs,
     encodings,
+    evasion,
     events,
     hashing,
     membership,
     places,
+    poisoning,
     releases,
     structure,
     tables,
@@ -51,6 +53,8 @@ FAMILIES = {
     "events": events,
     "crosstabs": crosstabs,
     "places": places,
+    "evasion": evasion,
+    "poisoning": poisoning,
 }
 
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from halfmask._errors import ParameterError
-from halfmask.assess.attacks import encodings, events, hashing, membership, tables
+from halfmask.assess.attacks import encodings, events, hashing, membership, poisoning, tables
 from halfmask.assess.attacks._inputs import several
 
 CANARY = "xqcanary"
@@ -47,7 +47,7 @@ def test_an_empty_list_is_told_unless_it_may_be():
         (events.TrajectoryUniqueness, "resolutions", 60.0),
         (membership.BlackBox, "hidden", 64),
         (membership.ShadowModels, "hidden", 64),
-        (hashing.WorstCasePoisoning, "weights", 5.0),
+        (poisoning.ClientWorstCase, "weights", 5.0),
         (hashing.Dictionary, "salts", b"pepper"),
         (hashing.WeightReading, "salts", b"pepper"),
         (encodings.NameDictionary, "salts", b"pepper"),
@@ -70,7 +70,7 @@ def test_a_setting_of_several_values_is_no_single_one(make, setting, lone):
         (events.TrajectoryUniqueness, "resolutions", ()),
         (membership.BlackBox, "hidden", (8, 8)),
         (membership.ShadowModels, "hidden", (8,)),
-        (hashing.WorstCasePoisoning, "weights", (1.0,)),
+        (poisoning.ClientWorstCase, "weights", (1.0,)),
         (hashing.Dictionary, "salts", ()),
         (encodings.NameDictionary, "salts", (b"x",)),
         (tables.SinglingOutMultivariate, "n_columns", (2, 3)),

@@ -71,11 +71,11 @@ def test_directions_and_limits():
         ("no", [20, 30, 50, np.nan], [20, 30, 50, np.nan]),
     ):
         budget = _budget(age=_Budget(change=change, low=25, high=40), pay=ANY)
-        found = budget.interval("age", cells)
+        found = budget.interval(pl.Series("age", cells))
         np.testing.assert_array_equal(found, (low, high))
     budget = _budget(age=ColumnBudget(change="up"), pay=ANY)
     assert budget.cost_of(ROWS, _changed(age=[19, 31, 41, None])).tolist() == [inf, 0.05, inf, 0]
-    np.testing.assert_array_equal(budget.interval("id", cells), (cells, cells))
+    np.testing.assert_array_equal(budget.interval(pl.Series("id", cells)), (cells, cells))
 
 
 def test_a_limit_beyond_what_occurs_is_kept():

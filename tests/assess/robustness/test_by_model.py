@@ -40,7 +40,8 @@ CELLS = [*zip([VALUES[0], *EDGES], [*EDGES, VALUES[-1]], strict=True), (MEAN, ME
 def _grid():
     """Return all rows that there can be, and labels with noise."""
     every = list(product(VALUES, VALUES, WORDS))
-    rows = pl.DataFrame(every * 4, schema=[*NUMBERS, "colour"], orient="row")
+    kinds = dict.fromkeys(NUMBERS, pl.Float64) | {"colour": pl.String}
+    rows = pl.DataFrame(every * 4, schema=kinds, orient="row")
     first, second, colour = (rows[it].to_numpy() for it in rows.columns)
     score = np.log2(first) + 2 * (colour == "red") - 0.7 * np.log2(second)
     return rows, score + np.random.default_rng(7).normal(0, 1, rows.height)

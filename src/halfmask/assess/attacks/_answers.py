@@ -121,7 +121,7 @@ def answers(model: Model, rows: Rows, classes: Values, *, who: str) -> Floats:
     """Return the model's probabilities (rows, classes), one column for each of these classes."""
     ask = getattr(model, "predict_proba", None) or model
     if not callable(ask):
-        return _predicted(model, rows, classes, who=who)
+        return predicted_classes(model, rows, classes, who=who)
     with foreign(f"{who} failed to predict"):
         given = as_numbers(ask(rows))
     model_classes = getattr(model, "classes_", None)
@@ -134,7 +134,7 @@ def answers(model: Model, rows: Rows, classes: Values, *, who: str) -> Floats:
     return whole
 
 
-def _predicted(model: Model, rows: Rows, classes: Values, *, who: str) -> Floats:
+def predicted_classes(model: Model, rows: Rows, classes: Values, *, who: str) -> Floats:
     """Return 1 for the class that a model predicts of each row, 0 for all others."""
     if not hasattr(model, "predict"):
         raise DataError(f"{who} must have predict_proba or predict, or be callable.")

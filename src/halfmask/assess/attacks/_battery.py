@@ -16,10 +16,12 @@ from halfmask.assess.attacks import (
     classes,
     crosstabs,
     encodings,
+    evasion,
     events,
     hashing,
     membership,
     places,
+    poisoning,
     releases,
     structure,
     tables,
@@ -27,7 +29,7 @@ from halfmask.assess.attacks import (
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import Attack, Outcome
 from halfmask.assess.attacks._finding import Finding
-from halfmask.assess.attacks._inputs import as_number, several
+from halfmask.assess.attacks._inputs import as_listed, as_number, several
 from halfmask.assess.attacks._report import (
     AttackReport,
     affordable,
@@ -66,7 +68,7 @@ ATTACKS: dict[str, type[Attack]] = {
     each.name: each
     for family in (
         *(membership, attributes, structure, tables, classes, releases),
-        *(encodings, hashing, events, crosstabs, places),
+        *(encodings, hashing, events, crosstabs, places, evasion, poisoning),
     )
     for each in family.ATTACKS
 }
@@ -104,6 +106,7 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     *,
     unprotected: Target | None = None,
     attacks: Sequence[Attack | str] | None = None,
+    families: Sequence[str] | None = None,
     measures: Sequence[str] | None = None,
     tolerance: float = 0.03,
     min_control_effect: float = 0.05,
@@ -122,7 +125,10 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
         The target without protection, such as a model of the raw rows: the positive control. An
         attack that doesn't succeed on it proves nothing.
     attacks
-        Attacks or their names; ``None``: all that apply to the target.
+        Attacks or their names; ``None``: all that apply to the target, except poisoning of a model,
+        which trains many, and evasion of one without a `budget`.
+    families
+        Instead of `attacks`: the first words of their names, such as ``["evasion", "poisoning"]``.
     measures
         Words in the names of the measures to report, such as ``["accuracy", "AUC"]``; ``None``: all
         with enough trials. ``resisted`` covers only these, so choose them before you see a report.
@@ -149,8 +155,8 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     ------
     ParameterError
         If an argument isn't as described above, a requested attack doesn't apply to the target or
-        lacks an input, `unprotected` is of another kind than `target`, or `min_control_effect` is
-        below `tolerance`.
+        lacks an input, no attack of a family applies, `unprotected` is of another kind than
+        `target`, or `min_control_effect` is below `tolerance`.
 
     See Also
     --------
@@ -220,7 +226,7 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     if unprotected is not None and type(unprotected) is not type(target):
         raise ParameterError("The unprotected target must be of the kind of the target.")
     words = wanted_measures(measures)
-    chosen, skipped = _chosen(target, attacks)
+    chosen, skipped = _chosen(target, attacks, families)
     measured: list[_Measured] = []
     for place, each in enumerate(chosen):
         progress(each.name, place / len(chosen))
@@ -319,18 +325,19 @@ def _check(tolerance: float, min_control_effect: float, confidence: float) -> No
 
 
 def _chosen(
-    target: Target, attacks: Sequence[Attack | str] | None
+    target: Target, attacks: Sequence[Attack | str] | None, families: Sequence[str] | None
 ) -> tuple[list[Attack], list[tuple[str, str]]]:
-    """Return the attacks to run, and those of the default battery with missing inputs."""
+    """Return the attacks to run, and those of a family or the default that lack inputs."""
     if attacks is None:
-        whole = [make() for make in ATTACKS.values()]
-        fitting = [each for each in whole if isinstance(target, each.attacks)]
-        if not fitting:
-            raise _no_target(target)
+        fitting = _of_families(target, families)
         missing = [each.missing_inputs(target) for each in fitting]
         chosen = [each for each, why in zip(fitting, missing, strict=True) if not why]
         skipped = [(each.name, why) for each, why in zip(fitting, missing, strict=True) if why]
         return chosen, skipped
+    if families is not None:
+        raise ParameterError(
+            "Of the 'attacks' and 'families' parameters of attack only one may be given."
+        )
     # The same attack twice gives two findings, not an error.
     listed = several(attacks, parameter="attacks", owner="attack", of="attacks or their names")
     chosen = [find_attack(each) for each in listed]
@@ -346,6 +353,28 @@ def _chosen(
         if why:
             raise ParameterError(f"Attack {each.name!r} can't be run: the target lacks {why}.")
     return chosen, []
+
+
+def _of_families(target: Target, families: Sequence[str] | None) -> list[Attack]:
+    """Return all attacks of some families on a target; ``None``: of those run by default."""
+    there: dict[str, list[Attack]] = {}
+    for name, make in ATTACKS.items():
+        if isinstance(target, make.attacks):
+            there.setdefault(name.partition("/")[0], []).append(make())
+    if not there:
+        raise _no_target(target)
+    wanted: tuple[str, ...] = tuple(there)
+    if families is not None:
+        wanted = as_listed(families, parameter="families", owner="attack", of="families")
+        if not wanted or any(family not in there for family in wanted):
+            raise ParameterError(
+                f"The 'families' parameter of attack must be some of {list(there)}: these are the "
+                f"families of attacks on a {type(target).__name__}."
+            )
+    elif isinstance(target, ModelTarget):
+        asked_for = {"poisoning"} if target.budget is not None else {"poisoning", "evasion"}
+        wanted = tuple(family for family in there if family not in asked_for)
+    return [each for family in there if family in wanted for each in there[family]]
 
 
 def _no_target(given: object) -> ParameterError:

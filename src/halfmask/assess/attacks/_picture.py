@@ -37,8 +37,10 @@ FAMILIES = {
     "classes": "Classes: what does k-anonymity leave open?",
     "releases": "Releases: what do several disclose together?",
     "encodings": "Encodings: what is read without the key?",
-    "hashing": "Hashing: what does a trainer read, and what spoils its model?",
+    "hashing": "Hashing: what does a trainer read of hashed rows?",
     "places": "Places: which true places are guessed?",
+    "evasion": "Evasion: do small changes of a row flip what is predicted?",
+    "poisoning": "Poisoning: what do hostile rows do to the model?",
 }
 
 #: Attacks that are known by their initials.

@@ -30,12 +30,23 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Ints
+    from halfmask.assess.robustness import AttackerBudget
     from halfmask.guarantees import Guarantee
 
 #: Trains a model as its owner does, protection included: rows, labels, seed -> model.
 Train = Callable[[Any, Any, int], Any]
 #: Instead of owners: rows are in another order, and nobody knows which.
 UNKNOWN: Final = "unknown"
+
+
+def _budget(value: Any, *, parameter: str, owner: str) -> Any:  # noqa: ANN401 # sklearn loads late
+    if not hasattr(value, "cost_of"):
+        raise ParameterError(
+            f"The {parameter!r} parameter of {owner} must be an AttackerBudget. "
+            f"Got a value of type {type(value).__name__}.",
+            hint="Write AttackerBudget.of_table(rows, most=...).",
+        )
+    return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
@@ -66,6 +77,8 @@ class ModelTarget(TakenInputs):
     secrets
         Columns that an attacker wants to infer about members, by name (frames) or number (arrays).
         Attribute inference needs them.
+    budget
+        What an attacker may change of a row that the model predicts. Evasion needs it.
 
     Raises
     ------
@@ -74,7 +87,7 @@ class ModelTarget(TakenInputs):
         members and non-members are of different kinds, a group's number has no description, or two
         groups have the same.
     ColumnNotFoundError
-        If a secret isn't among the columns, or rows have a column that others haven't.
+        If a secret or a budget's column isn't there, or rows have a column that others haven't.
     SchemaError
         If several columns have a secret's name, rows have different numbers of columns, or a column
         has one type for members and another one for non-members.
@@ -89,6 +102,7 @@ class ModelTarget(TakenInputs):
     train: Train | None = None
     groups: tuple[Sequence[str], NDArray[np.int64]] | None = None
     secrets: tuple[str | int, ...] = field(default=(), metadata={"take": listed("columns")})
+    budget: AttackerBudget | None = field(default=None, metadata={"take": _budget})
 
     def __post_init__(self) -> None:
         TakenInputs.__post_init__(self)
@@ -117,6 +131,10 @@ class ModelTarget(TakenInputs):
             object.__setattr__(self, "groups", self._checked_groups(groups))
         for secret in self.secrets:
             self._check_secret(secret)
+        if self.budget is not None:
+            related = [name for it in self.budget.relations for name in it.terms]
+            wanted, there = [*self.budget.columns, *related], list(map(str, self._columns))
+            check_columns(wanted, there, where="the members' rows")
 
     def _lay_beside(self) -> None:
         """Put the columns of all rows into the members' order."""
@@ -149,8 +167,7 @@ class ModelTarget(TakenInputs):
         return names, numbers
 
     def _check_secret(self, secret: str | int) -> None:
-        shape = np.shape(self.members)
-        columns = list(getattr(self.members, "columns", range(shape[1] if len(shape) > 1 else 0)))
+        columns = self._columns
         if secret not in columns:
             raise ColumnNotFoundError.of(
                 [str(secret)], map(str, columns), where="the members' rows"
@@ -160,6 +177,11 @@ class ModelTarget(TakenInputs):
                 f"Column {secret!r} is there {columns.count(secret)} times in the members' rows.",
                 hint="Give a secret column a name of its own.",
             )
+
+    @property
+    def _columns(self) -> list[Any]:
+        shape = np.shape(self.members)
+        return list(getattr(self.members, "columns", range(shape[1] if len(shape) > 1 else 0)))
 
     def __repr__(self) -> str:
         return f"ModelTarget({self.n_members} members, {self.n_non_members} non-members)"

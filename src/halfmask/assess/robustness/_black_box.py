@@ -14,10 +14,9 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least, number_between
-from halfmask.assess.robustness._budget import SLACK, combined, is_number, numbers
+from halfmask.assess.robustness._budget import SLACK, as_columns, combined, is_number, numbers
 from halfmask.assess.robustness._cost_to_flip import CostToFlip
 from halfmask.assess.robustness._features import as_rows
-from halfmask.data import to_polars
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints, Model, Rows, Values
@@ -76,8 +75,8 @@ def flip_by_labels(
         If a regressor's `difference` is missing.
     """
     integer_at_least(0, owner="flip_by_labels", effort=effort)
-    table = to_polars(rows)
-    known = table if seen is None else to_polars(seen)
+    table = as_columns(rows)
+    known = table if seen is None else as_columns(seen)
     if not table.height:
         raise DataError("There are no rows to change.")
     budget = budget.for_rows(known)
@@ -131,7 +130,7 @@ class _Moves:
                 chosen = self.words[name].is_in(each[j].categories or ()).to_numpy()
                 self.values[j] = np.flatnonzero(chosen).astype(float)
             else:
-                self.low[:, j], self.high[:, j] = budget.interval(name, self.own[:, j])
+                self.low[:, j], self.high[:, j] = budget.interval(rows[name])
         tied = {name for it in budget.relations for name in it.terms}
         self.tied = [j for j, name in enumerate(self.columns) if name in tied]
 

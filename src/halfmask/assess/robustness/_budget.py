@@ -13,13 +13,14 @@ import polars as pl
 import tomlkit
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, SchemaError
+from halfmask._foreign import foreign
 from halfmask._validation import is_text, list_of, mapping_of, number_between, one_of
 from halfmask.data import Schema, to_polars
 from halfmask.description import describe
 from halfmask.description.column_names import hint_of
 
 if TYPE_CHECKING:
-    from halfmask.assess._arrays import Bools, Floats
+    from halfmask.assess._arrays import Bools, Floats, Rows
     from halfmask.description import Description
 
 #: In which direction a number may be changed; categories: to any, or not at all.
@@ -110,12 +111,13 @@ class Relation:
 class AttackerBudget:
     """What an attacker may change of a row, and what it may cost.
 
-    A missing cell stays missing, and no cell becomes missing.
+    A missing cell stays missing, and no cell becomes missing. A column of whole numbers or truth
+    values, by its type, holds no fractions.
 
     Parameters
     ----------
     columns
-        By column; a column that isn't named can't be changed.
+        By column, in an array by its number, such as `"0"`; one that isn't named can't be changed.
     most
         What all changes of a row may cost, above 0.
     norm
@@ -172,7 +174,7 @@ class AttackerBudget:
         most, settings
             The other fields.
         """
-        table = to_polars(rows)
+        table = as_columns(rows)
         if not isinstance(schema, Schema):
             schema = (describe(table) if schema is None else schema).schema
         columns = {}
@@ -193,7 +195,7 @@ class AttackerBudget:
         rows
             The training rows.
         """
-        table = to_polars(rows)
+        table = as_columns(rows)
         related = [name for it in self.relations for name in it.terms]
         if absent := [name for name in (*self.columns, *related) if name not in table.columns]:
             raise ColumnNotFoundError.of(absent, table.columns, where="the rows")
@@ -203,18 +205,20 @@ class AttackerBudget:
         filled = {name: _filled(it, name, table[name]) for name, it in self.columns.items()}
         return replace(self, columns=filled)
 
-    def interval(self, column: str, cells: Floats) -> tuple[Floats, Floats]:
+    def interval(self, column: pl.Series) -> tuple[Floats, Floats]:
         """Return between what each number may be changed; NaN where it is missing.
 
         A cell outside of the limits may stay, and may be changed towards them.
 
         Parameters
         ----------
-        column, cells
-            The column's name and its numbers.
+        column
+            The column of the rows.
         """
-        it = self.columns.get(column, ColumnBudget(change="no"))
+        it, cells = self.columns.get(column.name, ColumnBudget(change="no")), numbers(column)
         low, high = -inf if it.low is None else it.low, inf if it.high is None else it.high
+        if is_whole(column.dtype):
+            low, high = np.ceil(low), np.floor(high)
         return (
             np.minimum(cells, low) if it.change in {"down", "any"} else cells,
             np.maximum(cells, high) if it.change in {"up", "any"} else cells,
@@ -226,9 +230,10 @@ class AttackerBudget:
         unit = it.cost or 1.0
         if is_number(cells):
             own, other = numbers(cells), numbers(changed)
-            low, high = self.interval(column, own)
+            low, high = self.interval(cells)
             slack = SLACK * (np.abs(own) + np.abs(other))
             is_allowed = (low - slack <= other) & (other <= high + slack)
+            is_allowed &= not is_whole(cells.dtype) or np.rint(other) == other
             costs = unit * np.abs(other - own)
         else:
             is_known = changed.is_in(it.categories or ()).fill_null(value=False)
@@ -305,9 +310,22 @@ def combined(costs: Floats, norm: Norm) -> Floats:
     return np.asarray(costs.max(axis=-1, initial=0.0) if norm == "greatest" else costs.sum(axis=-1))
 
 
+def as_columns(rows: Rows) -> pl.DataFrame:
+    """Return rows of any kind as columns, those of an array under their numbers."""
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2:
+        return to_polars(rows)
+    with foreign(f"The array of {len(rows):,} rows can't be turned into columns"):
+        return to_polars(pl.DataFrame({str(n): each.tolist() for n, each in enumerate(rows.T)}))
+
+
 def is_number(cells: pl.Series) -> bool:
     """Return whether a column holds numbers or truth values."""
     return cells.dtype.is_numeric() or cells.dtype == pl.Boolean
+
+
+def is_whole(kind: pl.DataType) -> bool:
+    """Return whether a column of a type can only hold whole numbers or truth values."""
+    return kind.is_integer() or kind == pl.Boolean
 
 
 def numbers(cells: pl.Series) -> Floats:

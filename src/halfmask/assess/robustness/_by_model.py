@@ -11,11 +11,11 @@ from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least, number_between
 from halfmask.assess.robustness._black_box import predictions
+from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._cost_to_flip import CostToFlip, either
 from halfmask.assess.robustness._features import map_features
 from halfmask.assess.robustness._linear_search import LinearSearch
 from halfmask.assess.robustness._tree_search import TreeSearch
-from halfmask.data import to_polars
 
 if TYPE_CHECKING:
     import polars as pl
@@ -69,8 +69,8 @@ def flip_by_model(
         If a regressor's `difference` is missing.
     """
     integer_at_least(0, owner="flip_by_model", effort=effort)
-    table = to_polars(rows)
-    budget = budget.for_rows(table if seen is None else to_polars(seen))
+    table = as_columns(rows)
+    budget = budget.for_rows(table if seen is None else as_columns(seen))
     predicted = predictions(model, table)
     found = map_features(model, table, budget)
     if found is None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import polars as pl
 
-from halfmask.assess.robustness._budget import numbers
+from halfmask.assess.robustness._budget import is_whole, numbers
 from halfmask.assess.robustness._features import CategoryFeatures, NumberFeature
 from halfmask.kernels.attacks.flips import Forest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,8 +32,12 @@ _NORMS: Final = ("greatest", "sum", "columns")
 class NumberCells:
     """The cells of one column: a cell ends where a feature of it passes a threshold."""
 
-    def __init__(self, features: list[NumberFeature], trees: TreeNodes, rows: Floats) -> None:
+    def __init__(
+        self, features: list[NumberFeature], trees: TreeNodes, rows: Floats, kind: pl.DataType,
+        asked: Callable[[Floats], Floats],
+    ) -> None:  # fmt: skip
         self.features, self.trees = features, trees
+        self.is_single, self.is_whole = kind == pl.Float32, is_whole(kind)
         self.far = max(abs(it.shift / it.scale) for it in features)
         inner = trees.left >= 0
         self.nodes = [np.flatnonzero(inner & (trees.feature == it.feature)) for it in features]
@@ -43,13 +47,18 @@ class NumberCells:
         self._every = self.edges = np.sort(np.concatenate(self._own))
         self.index = np.arange(len(self.edges) + 1)
         self.own = self.of_features([rows[:, it.feature] for it in features])
-        # Cells narrower than what a pipeline rounds can't be written: they end with the one below.
-        narrow = np.diff(self.edges) <= 2 * _ROUNDINGS * np.spacing(
-            np.abs(self.edges[1:]) + self.far
-        )
+        # Cells narrower than what a pipeline rounds, or without a whole number where cells are
+        # whole, can't be written: they end with the one below.
+        near = 2 * _ROUNDINGS * np.spacing(np.abs(self.edges[1:]) + self.far)
+        ends, narrow = np.stack([self.edges, self.edges]), np.diff(self.edges) <= near
+        if self.is_whole and len(self.edges):  # the last number on the left, the next on the right
+            last = np.rint(self.edges)
+            made = asked(last)
+            last -= self.of_features([made[:, it.feature] for it in features]) > self.index[:-1]
+            ends, narrow = np.stack([last, last + 1]), np.diff(last) <= 0
         kept = np.ones(len(self.index), dtype=bool)
         kept[1:-1] = ~narrow | np.isin(self.index[1:-1], self.own) if len(narrow) else True
-        self.index, self.edges = np.cumsum(kept) - 1, self._every[kept[1:]]
+        self.index, self.ends = np.cumsum(kept) - 1, ends[:, kept[1:]]
         self.own = np.where(self.own < 0, -1, self.index[self.own]).astype(np.int32)
 
     def of_features(self, values: list[Floats]) -> Cells:
@@ -73,13 +82,17 @@ class NumberCells:
 
     def nearest(self, cell: Cells, own: Cells) -> Floats:
         """Return the number in each cell that is nearest to another cell; infinite at the end."""
-        up, edges = cell > own, np.concatenate([[-np.inf], self.edges, [np.inf]])
-        edge = edges[np.where(up, cell, cell + 1)]
+        up, ends = cell > own, np.pad(self.ends, ((0, 0), (1, 1)), constant_values=np.inf)
+        edge = ends[up.astype(np.int64), np.where(up, cell, cell + 1)]
+        if self.is_whole:
+            return edge
         inside = np.isfinite(edge)
         size = np.spacing(np.abs(np.where(inside, edge, 0.0)) + self.far)
         step = np.where(up, _ROUNDINGS, -_ROUNDINGS) * size
         number = edge + step
         for _ in range(_NUDGES):
+            number = number.astype(np.float32 if self.is_single else np.float64)
+            number = number.astype(np.float64)
             here = self.of_numbers(number)
             short = inside & np.where(up, here < cell, here > cell)
             if not short.any():
@@ -122,7 +135,10 @@ class CellTable:
         by_name: dict[str, list[NumberFeature]] = {}
         for number in (*mapped.numbers, *constant):
             by_name.setdefault(number.column, []).append(number)
-        self.numbers = {name: NumberCells(it, trees, features) for name, it in by_name.items()}
+        self.numbers = {
+            name: NumberCells(it, trees, features, *self._kind(mapped, name))
+            for name, it in by_name.items()
+        }
         self.codes = {
             it.column: CategoryCodes(it, features) for it in (*mapped.categories, *by_set)
         }
@@ -145,12 +161,26 @@ class CellTable:
             free[np.arange(shape[0]), codes.own] = True
             self.allowed[:, c] = _bits(free)
 
+    def _kind(
+        self, mapped: FeatureMap, name: str
+    ) -> tuple[pl.DataType, Callable[[Floats], Floats]]:
+        """Return the type of a column, and what makes features of other numbers in it."""
+        kind = self.rows.schema.get(name, pl.Float64())
+
+        def asked(cells: Floats) -> Floats:
+            rows = self.rows[np.zeros(len(cells), dtype=np.int64)]
+            return mapped.features(
+                rows.with_columns(pl.Series(name, cells).cast(kind, strict=False))
+            )
+
+        return kind, asked
+
     def _fill(self, c: int, budget: AttackerBudget) -> None:
         cells, ends = self.numbers[self.names[c]], self.allowed[:, c]
         own = self.own[:, c] = ends[:, 0] = ends[:, 1] = cells.own
         if self.names[c] in self.rows.columns:
             self.x[:, c] = numbers(self.rows[self.names[c]])
-            low, high = budget.interval(self.names[c], self.x[:, c])
+            low, high = budget.interval(self.rows[self.names[c]])
             there = np.isfinite(self.x[:, c])
             ends[there, 0] = np.minimum(own, cells.of_numbers(low))[there]
             ends[there, 1] = np.maximum(own, cells.of_numbers(high))[there]
@@ -179,14 +209,14 @@ class CellTable:
                     sets.append(on_left)
         parent = np.full(len(inner), -1, dtype=np.int32)
         parent[left[inner]] = parent[right[inner]] = np.flatnonzero(inner)
-        edges = [it.edges for it in self.numbers.values()]
-        starts = np.cumsum([0, *map(len, edges), *[0] * len(self.codes)])
+        ends = [it.ends for it in self.numbers.values()]
+        starts = np.cumsum([0, *[it.shape[1] for it in ends], *[0] * len(self.codes)])
         sets.append(np.zeros(self.allowed.shape[2] * _WORD, dtype=bool))
         return Forest(
             column, cut, left, right, parent, trees.missing_left,
             np.zeros(len(inner)), trees.roots.astype(np.int32),
-            self.is_category, starts,
-            np.concatenate([*edges, [0.0]]), _bits(np.array(sets)), self.unit, _NORMS.index(norm),
+            self.is_category, starts, np.concatenate([*ends, np.zeros((2, 1))], axis=1),
+            _bits(np.array(sets)), self.unit, _NORMS.index(norm),
         )  # fmt: skip
 
     def changed(self, cells: Cells, at: Ints) -> pl.DataFrame:
@@ -197,7 +227,7 @@ class CellTable:
             here = np.flatnonzero(moved[:, c])
             new[here, c] = cells[here, c]
             if not self.is_category[c]:
-                low, high = self.budget.interval(self.names[c], own[here, c])
+                low, high = self.budget.interval(self.rows[self.names[c]][at[here]])
                 nearest = self.numbers[self.names[c]].nearest(cells[here, c], self.own[at[here], c])
                 new[here, c] = np.clip(nearest, low, high)
         groups = {name: it.features for name, it in self.codes.items()}
@@ -226,13 +256,13 @@ def with_cells(
     columns = []
     for c, name in enumerate(names):
         here = np.flatnonzero((own[:, c] != new[:, c]) & ~np.isnan(new[:, c]))
-        if len(here) and name in groups:
-            cells = rows[name].to_list()
-            for i in here:
-                cells[i] = groups[name].categories[int(new[i, c])]
-            columns.append(pl.Series(name, cells, dtype=rows.schema[name]))
-        elif len(here):
-            columns.append(pl.Series(name, new[:, c], nan_to_null=True))
+        if not len(here):
+            continue
+        cells: Any = new[here, c]
+        if name in groups:
+            cells = [groups[name].categories[int(it)] for it in cells]
+        cells = pl.Series(cells, dtype=rows.schema[name])
+        columns.append(rows[name].scatter(here, cells))
     return rows.with_columns(columns)
 
 

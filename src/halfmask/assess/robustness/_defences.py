@@ -88,7 +88,7 @@ def _moved(
     unit, drawn = column.cost or 1.0, rng.random(n)
     if is_number(cells):
         own = numbers(cells)
-        low, high = budget.interval(cells.name, own)
+        low, high = budget.interval(cells)
         least, most = np.maximum(low, own - spent / unit), np.minimum(high, own + spent / unit)
         step = least + drawn * (most - least) - own
         moved = own + (step if cells.dtype.is_float() else np.trunc(step))

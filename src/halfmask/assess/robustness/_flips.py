@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -65,23 +65,20 @@ def cost_to_flip(
     certified from below.
 
     **Edge cases.** Of other models, and of an attacker who asks for labels alone, nothing is
-    certified. Whole numbers count as real ones in certified costs.
+    certified. Whole numbers and truth values, by a column's type, stay such; of linear models with
+    the norm ``"sum"`` they are certified from below.
     """
-    known = None
-    if budget.knows == "model":
-        known = flip_by_model(model, rows, budget, seen=seen, difference=difference)
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads with scikit-learn
+
+    asked: dict[str, Any] = {"seen": seen, "difference": difference}
+    # Threads that wait for each other in a busy machine cost more than they save: 80 s for 4.
+    with threadpool_limits(limits=1, user_api="openmp"):
+        known = flip_by_model(model, rows, budget, **asked) if budget.knows == "model" else None
         if known is not None and known.exact.all():
             return known
-    asked = flip_by_labels(
-        model,
-        rows,
-        budget,
-        seen=seen,
-        difference=difference,
-        effort=effort,
-        random_state=random_state,
-    )
-    return asked if known is None else _cheaper(known, asked)
+        asked |= {"effort": effort, "random_state": random_state}
+        found = flip_by_labels(model, rows, budget, **asked)
+    return found if known is None else _cheaper(known, found)
 
 
 def _cheaper(known: CostToFlip, asked: CostToFlip) -> CostToFlip:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from halfmask.assess.robustness._budget import numbers
+from halfmask.assess.robustness._budget import is_whole, numbers
 from halfmask.assess.robustness._cells import may_write, unit_of, with_cells
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from halfmask.assess._arrays import Bools, Floats, Ints, Model, Values
+    from halfmask.assess._arrays import Floats, Ints, Model, Values
     from halfmask.assess.robustness._budget import AttackerBudget
     from halfmask.assess.robustness._features import FeatureMap
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _ROUNDED: Final = 1e-12
 #: The rounding of sums.
 _TINY = 1e-14
+#: So many steps are real numbers; halvings that find one of them.
+_REAL, _HALVINGS = 2.0**52, 60
 
 
 class _Goal(NamedTuple):
@@ -37,7 +39,13 @@ class _Steps(NamedTuple):
     gain: Floats
     cost: Floats
     to: Floats  # the number or the place of the category that gains most
-    is_whole: Bools
+    count: Floats  # of equal steps of it, that of a category is one
+
+    def shares(self, spent: Floats) -> Floats:
+        """Return how far each column gets for what is spent on each, in whole steps."""
+        full = np.full_like(self.cost, np.inf)
+        part = np.divide(spent[:, None], self.cost, out=full, where=self.cost > 0)
+        return np.asarray(np.floor(np.minimum(part, 1.0) * self.count) / self.count)
 
 
 class LinearSearch:
@@ -58,12 +66,17 @@ class LinearSearch:
         solve = {"greatest": _by_greatest, "sum": _by_sum, "columns": _by_count}[budget.norm]
         for at, weights, score in goals:
             steps = self._steps(at, weights)
+            relaxed = steps
+            if budget.norm == "sum":  # whole numbers are a knapsack: bounded by real ones
+                single = (steps.count == 1).all(axis=0)
+                relaxed = steps._replace(count=np.where(single, steps.count, _REAL))
             rounded = _ROUNDED * (1 + np.abs(self.features[at]) @ np.abs(weights))
-            least, _ = solve(steps, np.maximum(-score - rounded, 0.0))
+            least, _ = solve(relaxed, np.maximum(-score - rounded, 0.0))
             cost, share = solve(steps, -score + rounded)
             self.certified[at] = np.minimum(self.certified[at], least)
             own, to = self.own[at], np.where(share > 0, steps.to, self.own[at])
-            made = np.where(steps.is_whole | (share >= 1), to, own + share * (to - own))
+            made = np.where(share >= 1, to, own + share * (to - own))
+            made = np.where(steps.count < _REAL, np.rint(made), made)
             better = cost < self.found[at]
             self.found[at[better]], self.new[at[better]] = cost[better], made[better]
 
@@ -98,18 +111,21 @@ class LinearSearch:
 
     def _steps(self, at: Ints, weights: Floats) -> _Steps:
         gain, cost, to = np.zeros((3, len(at), len(self.names)))
+        count = np.full_like(to, _REAL)
         for c, name in enumerate(self.names):
             unit = unit_of(self.budget, name)
             if name in self.groups:
                 gains = self._gains(at, weights, name)
                 to[:, c], gain[:, c] = gains.argmax(axis=1), np.maximum(gains.max(axis=1), 0.0)
-                cost[:, c] = np.where(gain[:, c] > 0, unit, 0.0)
+                cost[:, c], count[:, c] = np.where(gain[:, c] > 0, unit, 0.0), 1.0
                 continue
-            slope, own = self._slope(weights, name), self.own[at, c]
-            to[:, c] = self.budget.interval(name, own)[int(slope > 0)]
-            far = np.abs(np.nan_to_num(to[:, c] - own))
+            slope, cells = self._slope(weights, name), self.rows[name][at]
+            to[:, c] = self.budget.interval(cells)[int(slope > 0)]
+            far = np.abs(np.nan_to_num(to[:, c] - self.own[at, c]))
             gain[:, c], cost[:, c] = abs(slope) * far, unit * far
-        return _Steps(gain, cost, to, np.array([name in self.groups for name in self.names]))
+            if is_whole(cells.dtype):
+                count[:, c] = np.maximum(far, 1.0)
+        return _Steps(gain, cost, to, count)
 
     def _slope(self, weights: Floats, name: str) -> float:
         of = [it for it in self.mapped.numbers if it.column == name]
@@ -128,33 +144,21 @@ class LinearSearch:
 
 
 def _by_greatest(steps: _Steps, need: Floats) -> tuple[Floats, Floats]:
-    """Spend the same on each column, up to the end of the column, until the gain is enough."""
-    n, columns = steps.gain.shape
-    order = np.argsort(steps.cost, axis=1)
-    ends = np.take_along_axis(steps.cost, order, axis=1)
-    gain = np.take_along_axis(steps.gain, order, axis=1)
-    whole = steps.is_whole[order]
-    rate = np.divide(gain, ends, out=np.zeros_like(gain), where=~whole & (ends > 0))
-    cost, left, spent = np.full(n, np.inf), rate.sum(axis=1), np.zeros(n)
-    gained = np.zeros(n)
-    cost[need <= 0] = 0.0
-    for j in range(columns):
-        ahead = np.divide(need - gained, left, out=np.full(n, np.inf), where=left > _TINY)
-        hit = ~np.isfinite(cost) & (spent + ahead <= ends[:, j])
-        cost[hit] = (spent + ahead)[hit]
-        gained += left * (ends[:, j] - spent) + np.where(whole[:, j], gain[:, j], 0.0)
-        spent, left = ends[:, j], left - rate[:, j]
-        hit = ~np.isfinite(cost) & (gained >= need)
-        cost[hit] = spent[hit]
-    share = np.divide(cost[:, None], steps.cost, out=np.zeros_like(gain), where=steps.cost > 0)
-    share = np.where(steps.is_whole, share >= 1, np.minimum(share, 1.0))
-    return cost, np.asarray(np.where(np.isfinite(cost)[:, None], share, 0.0))
+    """Bisect what is spent on each column: more never gains less."""
+    low, high = np.zeros(len(need)), steps.cost.max(axis=1, initial=0.0)
+    for _ in range(_HALVINGS):
+        spent = (low + high) / 2
+        reached = (steps.shares(spent) * steps.gain).sum(axis=1) >= need
+        low, high = np.where(reached, low, spent), np.where(reached, spent, high)
+    cost = np.where(steps.gain.sum(axis=1) >= need, np.where(need > 0, high, 0.0), np.inf)
+    return cost, np.where(np.isfinite(cost)[:, None], steps.shares(cost), 0.0)
 
 
 def _by_sum(steps: _Steps, need: Floats) -> tuple[Floats, Floats]:
     """Change each number of categories that cost the same, then the numbers that gain most."""
     n, columns = steps.gain.shape
-    wholes, parts = np.flatnonzero(steps.is_whole), np.flatnonzero(~steps.is_whole)
+    single = (steps.count == 1).all(axis=0)
+    wholes, parts = np.flatnonzero(single), np.flatnonzero(~single)
     price = steps.cost[:, wholes].max(axis=0, initial=0.0)
     kinds = [wholes[price == each] for each in np.unique(price)]
     ranks = [np.argsort(-steps.gain[:, it], axis=1, kind="stable") for it in kinds]
@@ -170,8 +174,9 @@ def _by_sum(steps: _Steps, need: Floats) -> tuple[Floats, Floats]:
         share *= steps.gain > 0
         for c in best_first:
             missing = need - (share * steps.gain).sum(axis=1)
-            gain = steps.gain[:, c]
-            share[:, c] = np.clip(np.divide(missing, gain, out=np.zeros(n), where=gain > 0), 0, 1)
+            gain, count = steps.gain[:, c], steps.count[:, c]
+            part = np.divide(missing, gain, out=np.zeros(n), where=gain > 0)
+            share[:, c] = np.ceil(np.clip(part, 0, 1) * count) / count
         reached = (share * steps.gain).sum(axis=1) >= need * (1 - _TINY)
         spent = np.where(reached, (share * steps.cost).sum(axis=1), np.inf)
         better = spent < cost

@@ -40,7 +40,7 @@ class Forest(NamedTuple):
     roots: Cells
     is_category: NDArray[np.bool_]
     starts: NDArray[np.int64]
-    edges: Floats  # between cells
+    ends: Floats  # the nearest numbers on the left, on the right of cuts
     sets: Box
     unit: Floats  # the price of a unit, or of another code
     norm: int
@@ -97,8 +97,8 @@ def _price(forest: Forest, row: _Row, c: int, cell: int) -> float:
         return 0.0
     if forest.is_category[c] or forest.norm == _COUNT:
         return 1.0 if forest.norm == _COUNT else forest.unit[c]
-    edge = forest.starts[c] + (cell - 1 if cell > row.own[c] else cell)
-    return forest.unit[c] * abs(forest.edges[edge] - row.x[c])
+    up = int(cell > row.own[c])
+    return forest.unit[c] * abs(forest.ends[up, forest.starts[c] + cell - up] - row.x[c])
 
 
 @njit_unchecked
@@ -354,7 +354,7 @@ def flip_rows(
     key, split = np.empty(nodes), np.empty(nodes, np.int32)
     cap, far = 1.0, 0.0
     for c in range(n):
-        ends = forest.edges[forest.starts[c] : forest.starts[c + 1]]
+        ends = forest.ends[1, forest.starts[c] : forest.starts[c + 1]]
         widest = forest.unit[c] * (ends[-1] - ends[0] if len(ends) else 1.0)
         far = max(far, widest) if forest.norm == _GREATEST else far + max(widest, 1.0)
     for node in range(len(forest.gain) - 1, -1, -1):  # children are behind their parents

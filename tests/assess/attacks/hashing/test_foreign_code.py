@@ -13,8 +13,8 @@ from halfmask.assess.attacks.hashing import (
     Dictionary,
     ModelStealing,
     WeightReading,
-    WorstCasePoisoning,
 )
+from halfmask.assess.attacks.poisoning import ClientWorstCase
 
 CANARY = "xqcanary"
 
@@ -66,9 +66,9 @@ def test_training_that_fails_for_the_owner_or_the_attacker(target):
     [
         (ModelStealing(), "learn", "The trainer failed to learn"),
         (ModelStealing(), "predict", "The trainer failed to predict"),
-        (WorstCasePoisoning(), "learn", "The trainer failed to learn"),
-        (WorstCasePoisoning(), "predict", "The trainer failed to predict"),
-        (WorstCasePoisoning(), "public", "The trainer failed to learn"),
+        (ClientWorstCase(), "learn", "The trainer failed to learn"),
+        (ClientWorstCase(), "predict", "The trainer failed to predict"),
+        (ClientWorstCase(), "public", "The trainer failed to learn"),
     ],
 )
 def test_a_trainer_that_fails_is_no_refusal(trainer, each, at, given):
@@ -87,7 +87,7 @@ def test_a_refusal_is_still_a_refusal(trainer):
             if client == "poison" or not client.startswith(("client", "public")):
                 raise GuaranteeNotMetError("enough")
 
-    outcome = WorstCasePoisoning().run(
-        replace(trainer(), make=lambda: Refusing("")), random_state=0
-    )[0]
+    outcome = ClientWorstCase().run(replace(trainer(), make=lambda: Refusing("")), random_state=0)[
+        0
+    ]
     assert outcome.details["batches refused"] > 0

@@ -14,18 +14,17 @@ from halfmask.assess.attacks import HashingTarget, TrainerTarget, attack
 from halfmask.assess.attacks._hashes import HashScheme
 from halfmask.assess.attacks.hashing import (
     Dictionary,
-    LabelFlip,
     ModelStealing,
     WeightReading,
-    WorstCasePoisoning,
 )
+from halfmask.assess.attacks.poisoning import ClientLabelFlips, ClientWorstCase
 from halfmask.hashing import HashedRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 CANARY = "xqcanary"
-ON_TRAINERS = (ModelStealing(), LabelFlip(), WorstCasePoisoning(weights=(1.0,)))
+ON_TRAINERS = (ModelStealing(), ClientLabelFlips(), ClientWorstCase(weights=(1.0,)))
 N_HELD_OUT, N_PUBLIC = 1500, 800
 
 
@@ -113,7 +112,7 @@ def test_answers_are_numbers_of_the_rows_that_were_asked_about(spoil, small):
 
 def test_a_wrong_prediction_of_the_attackers_own_model_is_invalid_too(small):
     wrong = small(lambda result: one_nan(result) if len(result) == N_PUBLIC else result)
-    found = why(wrong, WorstCasePoisoning(weights=(1.0,)))
+    found = why(wrong, ClientWorstCase(weights=(1.0,)))
     assert found == "failed: The trainer gave NaN or infinite probabilities for 1 rows"
 
 
@@ -188,8 +187,10 @@ def test_a_dictionary_without_a_word_reads_nothing(target):
 def test_a_stream_that_can_be_read_once_is_learned_from_each_time(small):
     batches = small().stream
     once, often = small(stream=iter(batches)), small(stream=batches)
-    assert LabelFlip().run(once, random_state=0) == LabelFlip().run(often, random_state=0)
-    assert LabelFlip().run(once, random_state=0)[0].details["accuracy without attack"] > 0.5
+    assert ClientLabelFlips().run(once, random_state=0) == ClientLabelFlips().run(
+        often, random_state=0
+    )
+    assert ClientLabelFlips().run(once, random_state=0)[0].details["accuracy without attack"] > 0.5
 
 
 @pytest.mark.parametrize("stream", [3, [1, 2], [("a", "b", "c")]])

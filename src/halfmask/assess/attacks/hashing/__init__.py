@@ -1,4 +1,4 @@
-"""Hashing: what is read of hashed rows, of the model that they make, and what spoils that model.
+"""Hashing: what is read of hashed rows, and of the model that they make.
 
 Attack a :class:`~halfmask.assess.attacks.HashingTarget`:
 
@@ -8,8 +8,7 @@ Attack a :class:`~halfmask.assess.attacks.HashingTarget`:
 
 Attack a :class:`~halfmask.assess.attacks.TrainerTarget`:
 
-- :class:`ModelStealing`: the model, by asking it;
-- :class:`LabelFlip`, :class:`WorstCasePoisoning`: its accuracy, by what one client sends.
+- :class:`ModelStealing`: the model, by asking it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from __future__ import annotations
 from halfmask.assess.attacks.hashing._dictionary import BruteForce, Dictionary
 from halfmask.assess.attacks.hashing._frequencies import BucketFrequencies, CoOccurrence
 from halfmask.assess.attacks.hashing._model_reading import ModelStealing, WeightReading
-from halfmask.assess.attacks.hashing._poisoning import LabelFlip, WorstCasePoisoning
 
 __all__ = [
     "ATTACKS",
@@ -25,10 +23,8 @@ __all__ = [
     "BucketFrequencies",
     "CoOccurrence",
     "Dictionary",
-    "LabelFlip",
     "ModelStealing",
     "WeightReading",
-    "WorstCasePoisoning",
 ]
 
 #: The attacks on hashed rows and trainers.
@@ -39,6 +35,4 @@ ATTACKS = (
     CoOccurrence,
     WeightReading,
     ModelStealing,
-    LabelFlip,
-    WorstCasePoisoning,
 )

@@ -1,0 +1,333 @@
+"""assess_robustness: train an estimator plainly and with defences, and attack each model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from sklearn.base import clone, is_regressor
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.pipeline import Pipeline
+
+from halfmask._errors import DataError, ParameterError
+from halfmask._foreign import foreign
+from halfmask._progress import Progress, silent
+from halfmask._validation import integer_at_least, number_between
+from halfmask.anonymize.given_rows import as_array
+from halfmask.assess._risk import row_text
+from halfmask.assess.attacks import ModelTarget, attack, poisoning
+from halfmask.assess.attacks._inputs import check_columns
+from halfmask.assess.attacks.evasion import KnownModel, LabelsOnly
+from halfmask.assess.hardening._assessment import AssessedModel, RobustnessAssessment
+from halfmask.assess.robustness import suspect_labels, train_hardened
+from halfmask.assess.robustness._black_box import predictions
+from halfmask.assess.robustness._budget import as_columns
+from halfmask.assess.robustness._defences import losses_of
+from halfmask.guarantees import KAnonymity
+from halfmask.training import AnonymizedEstimator, PartitionedClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from halfmask.assess._arrays import Ints, Model, Rows, Values
+    from halfmask.assess.attacks import Attack, AttackReport, Outcome
+    from halfmask.assess.attacks._targets import Train
+    from halfmask.assess.robustness import AttackerBudget, CostToFlip
+
+OWNER = "assess_robustness"
+#: A column of groups has at most so many; every table has so many blocks of rows.
+MOST_GROUPS, BLOCKS = 20, 10
+#: Models of partitions ask all of their voters: of a tenth of the rows, of a hundred at least.
+SLOWER, LEAST = 10, 100
+#: So many suspicious rows are named.
+NAMED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known(KnownModel, name=KnownModel.name):
+    """The attack that knows the model, which keeps the costs of each."""
+
+    kept: dict[int, CostToFlip] = field(default_factory=dict)
+
+    def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
+        found = super(_Known, self)._costs(asked, *given)
+        return self.kept.setdefault(id(asked.target.model), found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Labels(LabelsOnly, name=LabelsOnly.name):
+    """The attack by labels alone, which keeps the costs of each model."""
+
+    kept: dict[int, CostToFlip] = field(default_factory=dict)
+
+    def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
+        found = super(_Labels, self)._costs(asked, *given)
+        return self.kept.setdefault(id(asked.target.model), found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """An attack that is run on each target once: the plain model is everyone's control."""
+
+    attack: Attack
+    found: dict[int, tuple[Outcome, ...]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.attack.name
+
+    @property
+    def attacks(self) -> type:
+        return self.attack.attacks
+
+    def missing_inputs(self, target: ModelTarget) -> str:
+        return self.attack.missing_inputs(target)
+
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
+        if id(target) not in self.found:
+            self.found[id(target)] = self.attack.run(target, random_state=random_state)
+        return self.found[id(target)]
+
+
+def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
+    estimator: Model,
+    rows: Rows,
+    labels: Rows,
+    *,
+    budget: AttackerBudget,
+    difference: float | None = None,
+    shares: Sequence[float] = (0.01, 0.05, 0.1, 0.2),
+    partitions: int | None = 101,
+    hardened: bool = True,
+    k: int | None = None,
+    quasi_identifiers: Sequence[str] | None = None,
+    held_out: float = 0.25,
+    groups: str | None = None,
+    attacked_rows: int = 1_000,
+    random_state: int = 0,
+    progress: Progress = silent,
+) -> RobustnessAssessment:
+    """Train an estimator plainly and with defences, and attack each model.
+
+    Parameters
+    ----------
+    estimator
+        A scikit-learn estimator with all preprocessing in its pipeline; it is cloned. It gets
+        frames of polars.
+    rows, labels
+        A frame of any library, or an array, whose columns are called 0, 1, ...; and its labels.
+    budget
+        What an attacker may change of a row that is predicted.
+    difference
+        By how much a predicted number must change; regressors need it.
+    shares
+        The shares of hostile training rows that poisoning is tried with.
+    partitions
+        How many models vote in the partitioned defence; ``None``: without it, as for regressors.
+    hardened
+        Whether a model is trained on changed rows, too.
+    k, quasi_identifiers
+        Also train on classes of so many people by these columns; ``None``: without it, and all.
+    held_out
+        The share of rows that no model is trained on.
+    groups
+        A column of groups, such as a sex, whose costs are compared.
+    attacked_rows
+        Costs are found of so many held-out rows at most.
+    random_state
+        The seed of everything.
+    progress
+        Called with the name of each step and the fraction that is done.
+
+    Returns
+    -------
+    RobustnessAssessment
+
+    Raises
+    ------
+    ParameterError
+        If an argument isn't as described above.
+    DataError
+        If rows or labels are missing, or a model can't be trained.
+    """
+    regresses = is_regressor(estimator)
+    if regresses and difference is None:
+        raise ParameterError(
+            f"A regressor needs the 'difference' parameter of {OWNER}.",
+            hint="Give by how much a predicted number must change to count as flipped.",
+        )
+    integer_at_least(0, owner=OWNER, random_state=random_state)
+    integer_at_least(1, owner=OWNER, attacked_rows=attacked_rows)
+    number_between(0, 1, owner=OWNER, low_open=True, high_open=True, held_out=held_out)
+    for name, n in (("partitions", partitions), ("k", k)):
+        integer_at_least(1, owner=OWNER, **({} if n is None else {name: n}))
+    for share in shares:
+        number_between(0, 0.5, owner=OWNER, low_open=True, shares=share)
+    table, known = as_columns(rows), _labels_of(labels)
+    if known.shape != (table.height,) or table.height < 2 * BLOCKS:
+        raise DataError(
+            f"{OWNER} takes {2 * BLOCKS} rows or more, and a label for each. Got "
+            f"{row_text(table.height)}, and labels of shape {known.shape}."
+        )
+    order = np.random.default_rng(random_state).permutation(table.height)
+    test, train = map(np.sort, np.split(order, [max(1, round(held_out * table.height))]))
+    order = np.concatenate([train, test])
+    case = ModelTarget(
+        model=None,
+        members=table[train],
+        member_labels=known[train],
+        non_members=table[test],
+        non_member_labels=known[test],
+        groups=None if groups is None else _groups(table, groups, order),
+        budget=budget,
+    )
+    parts = None if regresses else partitions
+    learners = _learners(estimator, budget, parts, k, quasi_identifiers, hardened=hardened)
+    made = _Known if budget.knows == "model" else _Labels
+    moved = difference if regresses else None
+    evades = [
+        made(rows=n, difference=moved)
+        for n in (attacked_rows, min(attacked_rows, max(LEAST, attacked_rows // SLOWER)))
+    ]
+    poisons = [it for it in poisoning.ATTACKS if issubclass(ModelTarget, it.attacks)]
+    attacks = [_Once(it) for it in (*evades, *(it(shares=tuple(shares)) for it in poisons))]
+    models: list[AssessedModel] = []
+    targets: list[ModelTarget] = []
+    for place, (name, learn) in enumerate(learners.items()):
+        progress(name, place / (len(learners) + 1))
+        model = learn(case.members, case.member_labels, random_state)
+        targets.append(replace(case, model=model, train=learn))
+        is_slow = isinstance(model, PartitionedClassifier)
+        report = attack(
+            targets[-1],
+            unprotected=targets[0],
+            attacks=[
+                attacks[is_slow],
+                *(it for it in attacks[2:] if not it.missing_inputs(targets[-1])),
+            ],
+            random_state=random_state,
+        )
+        models.append(_assessed(name, targets[-1], evades[is_slow].kept.get(id(model)), report))
+    progress("suspicious rows", len(learners) / (len(learners) + 1))
+    suspicious = np.array([], dtype=np.int64)
+    if not regresses:
+        suspicious = train[suspect_labels(case.members, case.member_labels).rows(NAMED)]
+    return RobustnessAssessment(
+        rows=len(train),
+        held_out_rows=len(test),
+        scored_by="R²" if regresses else "accuracy",
+        budget=budget,
+        models=tuple(models),
+        suspicious_rows=tuple(suspicious.tolist()),
+        suspicious_blocks=_blocks(case, learners["plain"], order, random_state),
+    )
+
+
+def _labels_of(labels: Rows) -> Values:
+    known = as_array(labels)
+    cells = pl.Series(known.ravel(), strict=False)
+    if gaps := (cells.fill_nan(None) if cells.dtype.is_float() else cells).null_count():
+        raise DataError(f"Labels are missing in {row_text(gaps)}.")
+    return known
+
+
+def _groups(table: pl.DataFrame, column: str, order: Ints) -> tuple[list[str], Ints]:
+    """Return names of groups that show no value, and each row's group, as a target has them."""
+    check_columns([column], table.columns, where="the rows")
+    values = table[column].drop_nulls().unique().sort()
+    if len(values) > MOST_GROUPS:
+        raise ParameterError(f"{OWNER} takes {MOST_GROUPS} groups at most. Got {len(values):,}.")
+    numbers = np.full(table.height, -1)
+    for n, value in enumerate(values):
+        numbers[(table[column] == value).fill_null(value=False).to_numpy()] = n
+    return [f"{column} {n + 1} of {len(values)}" for n in range(len(values))], numbers[order]
+
+
+def _learners(
+    estimator: Model,
+    budget: AttackerBudget,
+    partitions: int | None,
+    k: int | None,
+    names: Sequence[str] | None,
+    *,
+    hardened: bool,
+) -> dict[str, Train]:
+    """Return the plain learner, and one for each defence that is asked for."""
+
+    def plain(rows: Rows, labels: Values, seed: int) -> Model:
+        model = _seeded(estimator, seed)
+        with foreign(f"{type(model).__name__} couldn't be fitted to {row_text(len(labels))}"):
+            return model.fit(rows, labels)
+
+    def harden(rows: Rows, labels: Values, seed: int) -> Model:
+        model = _seeded(estimator, seed)
+        return train_hardened(model, rows, labels, budget=budget, random_state=seed)
+
+    def part(rows: Rows, labels: Values, seed: int) -> Model:
+        model = PartitionedClassifier(estimator, n_partitions=partitions, random_state=seed)
+        return model.fit(rows, labels)
+
+    def anonymize(rows: Rows, labels: Values, seed: int) -> Model:
+        model, encoder = _seeded(estimator, seed), None
+        if isinstance(model, Pipeline) and len(model) > 1:
+            model, encoder = model[-1], model[:-1]  # the steps before it encode raw rows
+        made = AnonymizedEstimator(
+            model,
+            guarantees=[KAnonymity(k=k)],
+            quasi_identifiers=names,
+            encoder=encoder,
+            random_state=seed,
+        )
+        return made.fit(rows, labels)
+
+    found: dict[str, Train] = {"plain": plain}
+    found |= {"hardened": harden} if hardened else {}
+    found |= {} if partitions is None else {f"{partitions} partitions": part}
+    return found if k is None else {**found, f"{k}-anonymous": anonymize}
+
+
+def _seeded(estimator: Model, seed: int) -> Model:
+    """Return a copy whose seeds are integers, so that the same rows give the same model."""
+    copy = clone(estimator)
+    settings = copy.get_params().items()
+    seeds = [name for name, value in settings if not isinstance(value, Integral)]
+    return copy.set_params(**{n: seed for n in seeds if n.split("__")[-1] == "random_state"})
+
+
+def _assessed(
+    name: str, target: ModelTarget, costs: CostToFlip | None, report: AttackReport
+) -> AssessedModel:
+    """Return a model with its score, and with what is certified of it."""
+    model, true = target.model, target.non_member_labels
+    predicted = predictions(model, target.non_members)
+    survived = np.full(len(true), -1)
+    if isinstance(model, PartitionedClassifier):
+        survived = np.where(predicted == true, model.certified_rows(target.non_members), -1)
+    return AssessedModel(
+        name=name,
+        score=float((r2_score if is_regressor(model) else accuracy_score)(true, predicted)),
+        costs=costs,
+        attacks=report,
+        certified=tuple(float((survived >= n).mean()) for n in range(survived.max() + 1)),
+    )
+
+
+def _blocks(
+    case: ModelTarget, learn: Train, order: Ints, seed: int
+) -> tuple[tuple[int, int, float], ...]:
+    """Return blocks of rows, and by how much the loss on other held-out rows falls without each."""
+    rows, labels, n = case.members, case.member_labels, len(order)
+    of = order * BLOCKS // n
+    own, held_out = of[: len(labels)], of[len(labels) :]
+    kept = [own != block for block in range(BLOCKS)]
+    models = [learn(rows.filter(it), labels[it], seed) for it in [own >= 0, *kept]]
+    whole, *without = (losses_of(it, case.non_members, case.non_member_labels) for it in models)
+    found = [
+        (-(-block * n // BLOCKS), -(-(block + 1) * n // BLOCKS) - 1, float(score))
+        for block, losses in enumerate(without)
+        for score in [(whole - losses)[held_out != block].mean()]
+    ]
+    return tuple(sorted(found, key=lambda it: -it[2]))

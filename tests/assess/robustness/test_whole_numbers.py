@@ -20,7 +20,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from halfmask.assess.robustness import AttackerBudget, ColumnBudget, cost_to_flip
-from halfmask.assess.robustness._by_model import flip_by_model
+from halfmask.assess.robustness._flips import flip_by_model
 
 WORDS = ("red", "green", "blue")
 AGES, COUNTS = range(7), range(-3, 4)

@@ -46,33 +46,9 @@ def flip_by_labels(
     effort: int = 10,
     random_state: int = 0,
 ) -> CostToFlip:
-    """Find what it costs to flip each row, by asking for labels alone.
+    """Flip rows by asking for labels alone; with `only_seen` by no number that doesn't occur.
 
-    Parameters
-    ----------
-    model
-        A model with ``predict``, or a function from rows to labels.
-    rows
-        The rows to be changed, as the model takes them.
-    budget
-        What may be changed, and at what cost. Costs above its `most` are found, too.
-    seen
-        Rows whose values the attacker writes; by default `rows`.
-    difference
-        By how much a number that is predicted must change; regressors need it.
-    only_seen
-        Whether only values that occur are written, or any number within the limits.
-    effort
-        How many rounds look for shorter ways; more never costs more.
-    random_state
-        The seed of what is tried.
-
-    Raises
-    ------
-    DataError
-        If the model fails, or predicts NaN.
-    ParameterError
-        If a regressor's `difference` is missing.
+    Effort is how many rounds look for shorter ways.
     """
     integer_at_least(0, owner="flip_by_labels", effort=effort)
     table = as_columns(rows)
@@ -93,7 +69,7 @@ def flip_by_labels(
         return search.result()
 
 
-def predictions(model: Model, rows: pl.DataFrame) -> Values:
+def predictions(model: Model, rows: pl.DataFrame, difference: float | None = None) -> Values:
     """Return what a model with ``predict``, or a function, predicts of rows; checked."""
     ask: Any = getattr(model, "predict", model)
     with foreign(f"The model failed to predict {rows.height:,} rows"):
@@ -103,7 +79,22 @@ def predictions(model: Model, rows: pl.DataFrame) -> Values:
         raise DataError(
             f"The model must predict one value, not NaN, for each of {rows.height:,} rows."
         )
+    if difference is not None:
+        number_between(0, np.inf, owner="cost_to_flip", low_open=True, difference=difference)
+    is_class = found.dtype.kind not in "iuf" or hasattr(model, "classes_")
+    if is_class != (difference is None) and (is_class or found.dtype.kind == "f"):
+        raise ParameterError(
+            "A model of numbers needs difference=, and one of classes can't have it.",
+            hint="Say by how much a predicted number must change, in its unit.",
+        )
     return found
+
+
+def differ(base: Values, other: Values, difference: float | None) -> Bools:
+    """Return which predictions are others, or by at least a difference."""
+    if difference is None:
+        return np.asarray(base != other)
+    return np.asarray(np.abs(np.subtract(other, base, dtype=np.float64)) >= difference)
 
 
 class _Moves:
@@ -201,29 +192,17 @@ class _Search:
 
     def __init__(self, model: Model, moves: _Moves, difference: float | None) -> None:
         self.model, self.moves, self.difference = model, moves, difference
-        self.base = predictions(model, moves.rows)
-        is_class = self.base.dtype.kind not in "iuf" or hasattr(model, "classes_")
-        if difference is not None:
-            number_between(0, np.inf, owner="flip_by_labels", low_open=True, difference=difference)
-        if is_class != (difference is None) and (is_class or self.base.dtype.kind == "f"):
-            raise ParameterError(
-                "A model of numbers needs difference=, and one of classes can't have it.",
-                hint="Say by how much a predicted number must change, in its unit.",
-            )
+        self.base = predictions(model, moves.rows, difference)
         self.every = np.arange(moves.rows.height)
         self.best, self.cost = moves.own.copy(), np.full(len(self.every), np.inf)
-
-    def _differ(self, base: Values, other: Values) -> Bools:
-        if self.difference is None:
-            return np.asarray(base != other)
-        return np.asarray(np.abs(np.subtract(other, base, dtype=np.float64)) >= self.difference)
 
     def _flips(self, index: Ints, cells: Floats) -> Bools:
         found = np.zeros(len(index), dtype=bool)
         for first in range(0, len(index), _ASKED):
             part = slice(first, first + _ASKED)
             changed = self.moves.decoded(index[part], cells[part])
-            flips = self._differ(self.base[index[part]], predictions(self.model, changed))
+            made = predictions(self.model, changed, self.difference)
+            flips = differ(self.base[index[part]], made, self.difference)
             for it in self.moves.budget.relations:
                 flips &= ~it.holds(self.moves.rows[index[part]]) | it.holds(changed)
             found[part] = flips
@@ -255,7 +234,7 @@ class _Search:
     def move_to_known(self, rng: np.random.Generator) -> None:
         """Move rows towards the nearest known rows that are predicted otherwise."""
         drawn = rng.permutation(len(self.moves.known))[: 10 * _POOL]
-        labels = predictions(self.model, self.moves.seen[drawn])
+        labels = predictions(self.model, self.moves.seen[drawn], self.difference)
         kinds = np.unique(labels) if self.difference is None else [labels]
         each = [np.flatnonzero(labels == kind) for kind in kinds]
         pool = np.concatenate([it[: max(_NEAR, _POOL // len(kinds))] for it in each])
@@ -263,7 +242,7 @@ class _Search:
         near = []
         for part in np.array_split(self.every, 1 + len(self.every) // 500):
             there = self.moves.costs(self.moves.own[part][:, None], others)
-            far = np.where(self._differ(self.base[part][:, None], labels), 0.0, np.inf)
+            far = np.where(differ(self.base[part][:, None], labels, self.difference), 0.0, np.inf)
             far += combined(there, self.moves.budget.norm)
             near.append(np.argsort(far, axis=1, kind="stable")[:, :_NEAR])
         chosen = np.concatenate(near).T  # the nearest of each row, the next one of each row, ...
@@ -319,15 +298,9 @@ class _Search:
 
     def result(self) -> CostToFlip:
         """Return the costs as the budget itself counts them."""
-        changed = self.moves.decoded(self.every, self.best)
-        cost = self.moves.budget.cost_of(self.moves.rows, changed)
-        n = len(self.every)
-        return CostToFlip(
-            certified=np.full(n, np.nan),
-            found=np.where(np.isfinite(self.cost), cost, np.inf),
-            exact=np.zeros(n, dtype=bool),
-            changed=self.moves.costs(self.moves.own, self.best) > 0,
-            columns=tuple(self.moves.columns),
-            most=self.moves.budget.most,
-            flipped=changed,
+        changed, nothing = (
+            self.moves.decoded(self.every, self.best),
+            np.full(len(self.every), np.nan),
         )
+        flips = np.isfinite(self.cost)
+        return CostToFlip.of_changes(self.moves.rows, changed, self.moves.budget, flips, nothing)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from halfmask.assess.robustness._black_box import flip_by_labels
-from halfmask.assess.robustness._by_model import flip_by_model
-from halfmask.assess.robustness._cost_to_flip import either
+from halfmask._foreign import foreign
+from halfmask._validation import integer_at_least
+from halfmask.assess.robustness._black_box import differ, flip_by_labels, predictions
+from halfmask.assess.robustness._budget import as_columns
+from halfmask.assess.robustness._cost_to_flip import CostToFlip, either
+from halfmask.assess.robustness._features import map_features
+from halfmask.assess.robustness._linear_search import LinearSearch
+from halfmask.assess.robustness._tree_search import TreeSearch
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Model, Rows
     from halfmask.assess.robustness._budget import AttackerBudget
-    from halfmask.assess.robustness._cost_to_flip import CostToFlip
+
+#: The rounding of costs.
+_NEAR: Final = 1e-9
 
 
 def cost_to_flip(
@@ -79,6 +87,40 @@ def cost_to_flip(
         asked |= {"effort": effort, "random_state": random_state}
         found = flip_by_labels(model, rows, budget, **asked)
     return found if known is None else _cheaper(known, found)
+
+
+def flip_by_model(
+    model: Model,
+    rows: Rows,
+    budget: AttackerBudget,
+    *,
+    seen: Rows | None = None,
+    difference: float | None = None,
+    effort: int = 16,
+) -> CostToFlip | None:
+    """Flip rows by what is known of a model; ``None`` where it isn't of linear models and trees.
+
+    Effort is how many parts of the space are searched again, a row: costs get nearer.
+    """
+    integer_at_least(0, owner="flip_by_model", effort=effort)
+    table = as_columns(rows)
+    budget = budget.for_rows(table if seen is None else as_columns(seen))
+    predicted = predictions(model, table, difference)
+    known = map_features(model, table, budget)
+    if known is None or (difference is None and not hasattr(known[0], "classes_")):
+        return None
+    asked = known[1], table, budget, predicted, difference
+    with foreign("The model failed to predict features"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # features have no names
+        search = LinearSearch.of(known[0], *asked) or TreeSearch.of(known[0], *asked, effort)
+    if search is None:
+        return None
+    changed = search.changed(np.arange(table.height))
+    least = None if difference is None else difference * (1 - _NEAR)
+    flips = differ(predicted, predictions(model, changed, difference), least)
+    exact = search.certified >= search.found * (1 - _NEAR) - _NEAR
+    told = CostToFlip.of_changes(table, changed, budget, flips, search.certified)
+    return replace(told, exact=exact & (np.isfinite(told.found) | np.isinf(search.certified)))
 
 
 def _cheaper(known: CostToFlip, asked: CostToFlip) -> CostToFlip:

@@ -198,11 +198,11 @@ class _Search:
                 found[part] &= ~it.holds(self.rows[index[part]]) | it.holds(changed)
         return found
 
-    def _take(self, index: Ints, cells: Floats, *, flip: bool = True) -> Ints:
+    def _take(self, index: Ints, cells: Floats, *, is_flip: bool = True) -> Ints:
         """Take what flips and is cheaper than the row's best; return which those are."""
         cost = self._total(index, cells)
         tried = np.flatnonzero((cost > 0) & (cost < self.cost[index] * (1 - SLACK)))
-        hits = tried if flip else tried[self._flips(index[tried], cells[tried])]
+        hits = tried if is_flip else tried[self._flips(index[tried], cells[tried])]
         order = hits[np.argsort(-cost[hits], kind="stable")]  # the cheapest of a row is last
         self.best[index[order]], self.cost[index[order]] = cells[order], cost[order]
         return hits
@@ -249,7 +249,7 @@ class _Search:
             steps, _, d = made.shape
             index = np.tile(rows, steps)
             made = self._fitted(index, made.reshape(-1, d), np.tile(level, steps))
-            better = np.unique(index[self._take(index, made, flip=False)])
+            better = np.unique(index[self._take(index, made, is_flip=False)])
             self._shorten(better, self.best[better])
 
     def _changed(self, rows: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:

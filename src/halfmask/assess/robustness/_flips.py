@@ -14,8 +14,8 @@ from halfmask.assess.robustness._black_box import differ, flip_by_labels, predic
 from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._cost_to_flip import CostToFlip, either
 from halfmask.assess.robustness._features import map_features
-from halfmask.assess.robustness._linear_search import LinearSearch
-from halfmask.assess.robustness._tree_search import TreeSearch
+from halfmask.assess.robustness._linear_search import search_linear
+from halfmask.assess.robustness._tree_search import search_trees
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Model, Rows
@@ -112,15 +112,15 @@ def flip_by_model(
     asked = known[1], table, budget, predicted, difference
     with foreign("The model failed to predict features"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # features have no names
-        search = LinearSearch.of(known[0], *asked) or TreeSearch.of(known[0], *asked, effort)
+        search = search_linear(known[0], *asked) or search_trees(known[0], *asked, effort)
     if search is None:
         return None
-    changed = search.changed(np.arange(table.height))
+    certified, found, changed = search
     least = None if difference is None else difference * (1 - _NEAR)
     flips = differ(predicted, predictions(model, changed, difference), least)
-    exact = search.certified >= search.found * (1 - _NEAR) - _NEAR
-    told = CostToFlip.of_changes(table, changed, budget, flips, search.certified)
-    return replace(told, exact=exact & (np.isfinite(told.found) | np.isinf(search.certified)))
+    exact = certified >= found * (1 - _NEAR) - _NEAR
+    told = CostToFlip.of_changes(table, changed, budget, flips, certified)
+    return replace(told, exact=exact & (np.isfinite(told.found) | np.isinf(certified)))
 
 
 def _cheaper(known: CostToFlip, asked: CostToFlip) -> CostToFlip:

@@ -58,13 +58,8 @@ def flip_by_labels(
     Effort is how many rounds look for shorter ways.
     """
     integer_at_least(0, owner="flip_by_labels", effort=effort)
-    table = as_columns(rows)
-    known = table if seen is None else as_columns(seen)
-    if not table.height:
-        raise DataError("There are no rows to change.")
-    budget = budget.for_rows(known)
-    budget.for_rows(table)  # the same columns, of the same kinds
-    search = _Search(model, table, known, budget, difference, only_seen=only_seen)
+    table, known, budget, base = asked_of(model, rows, budget, seen, difference)
+    search = _Search(model, table, known, budget, base, difference, only_seen=only_seen)
     rng = np.random.default_rng(random_state)
     with np.errstate(invalid="ignore", divide="ignore"):  # of missing and infinite cells
         search.move_to_known(rng)
@@ -77,23 +72,39 @@ def flip_by_labels(
         return CostToFlip.of_changes(table, changed, budget, flips, np.full(len(flips), np.nan))
 
 
-def predictions(model: Model, rows: pl.DataFrame, difference: float | None = None) -> Values:
+def asked_of(
+    model: Model, rows: Rows, budget: AttackerBudget, seen: Rows | None, difference: float | None
+) -> tuple[pl.DataFrame, pl.DataFrame, AttackerBudget, Values]:
+    """Return rows and seen ones as tables, the budget of both, and what is predicted; checked."""
+    table = as_columns(rows)
+    known = table if seen is None else as_columns(seen)
+    if not table.height:
+        raise DataError("There are no rows to change.")
+    budget = budget.for_rows(known)
+    budget.for_rows(table)  # the same columns, of the same kinds
+    if difference is not None:
+        number_between(0, np.inf, owner="cost_to_flip", low_open=True, difference=difference)
+    base = predictions(model, table)
+    is_class = base.dtype.kind not in "iuf" or hasattr(model, "classes_")
+    if is_class != (difference is None) and (is_class or base.dtype.kind == "f"):
+        raise ParameterError(
+            "A model of numbers needs difference=, and one of classes can't have it.",
+            hint="Say by how much a predicted number must change, in its unit.",
+        )
+    return table, known, budget, base
+
+
+def predictions(model: Model, rows: pl.DataFrame) -> Values:
     """Return what a model with ``predict``, or a function, predicts of rows; checked."""
     ask: Any = getattr(model, "predict", model)
     with foreign(f"The model failed to predict {rows.height:,} rows"):
         found = np.asarray(ask(rows if ask is model else as_rows(model, rows)))
-    found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
-    if found.shape != (rows.height,) or (found.dtype.kind == "f" and np.isnan(found).any()):
+        found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+        labels = np.unique(found) if found.dtype.kind == "O" else found  # None and mixed types fail
+        is_missing = (labels != labels).any()  # noqa: PLR0124 # NaN alone isn't itself
+    if found.shape != (rows.height,) or is_missing:
         raise DataError(
             f"The model must predict one value, not NaN, for each of {rows.height:,} rows."
-        )
-    if difference is not None:
-        number_between(0, np.inf, owner="cost_to_flip", low_open=True, difference=difference)
-    is_class = found.dtype.kind not in "iuf" or hasattr(model, "classes_")
-    if is_class != (difference is None) and (is_class or found.dtype.kind == "f"):
-        raise ParameterError(
-            "A model of numbers needs difference=, and one of classes can't have it.",
-            hint="Say by how much a predicted number must change, in its unit.",
         )
     return found
 
@@ -110,11 +121,11 @@ class _Search:
 
     def __init__(
         self, model: Model, rows: pl.DataFrame, seen: pl.DataFrame, budget: AttackerBudget,
-        difference: float | None, *, only_seen: bool,
+        base: Values, difference: float | None, *, only_seen: bool,
     ) -> None:  # fmt: skip
         self.model, self.rows, self.seen, self.budget = model, rows, seen, budget
         self.difference, self.only_seen = difference, only_seen
-        self.base, self.every = predictions(model, rows, difference), np.arange(rows.height)
+        self.base, self.every = base, np.arange(rows.height)
         free = {name: it for name, it in budget.columns.items() if it.change != "no"}
         self.columns, self.counts = list(free), budget.norm == "columns"
         self.words = {
@@ -192,7 +203,7 @@ class _Search:
         for first in range(0, len(index), _ASKED):
             part = slice(first, first + _ASKED)
             changed = self.decoded(index[part], cells[part])
-            made = predictions(self.model, changed, self.difference)
+            made = predictions(self.model, changed)
             found[part] = differ(self.base[index[part]], made, self.difference)
             for it in self.budget.relations:
                 found[part] &= ~it.holds(self.rows[index[part]]) | it.holds(changed)
@@ -221,7 +232,7 @@ class _Search:
     def move_to_known(self, rng: np.random.Generator) -> None:
         """Move rows towards the nearest known rows that are predicted otherwise."""
         drawn = rng.permutation(len(self.known))[: 10 * _POOL]
-        labels = predictions(self.model, self.seen[drawn], self.difference)
+        labels = predictions(self.model, self.seen[drawn])
         kinds = np.unique(labels) if self.difference is None else [labels]
         each = [np.flatnonzero(labels == kind) for kind in kinds]
         pool = np.concatenate([it[: max(_NEAR, _POOL // len(kinds))] for it in each])

@@ -35,11 +35,12 @@ class NumberCells:
     def __init__(self, features: list[NumberFeature], table: CellTable, mapped: FeatureMap) -> None:
         self.features, trees = features, table.trees
         self.trees, kind = trees, table.rows.schema.get(features[0].column, pl.Float64())
-        self.is_single, self.is_whole = kind == pl.Float32, is_whole(kind)
+        self.kind, self.is_whole = kind, is_whole(kind)
         self.far = max(abs(it.shift / it.scale) for it in features)
         inner = trees.left >= 0
         self.nodes = [np.flatnonzero(inner & (trees.feature == it.feature)) for it in features]
-        self.cuts = [np.unique(trees.threshold[it]) for it in self.nodes]
+        cuts = (np.unique(trees.threshold[it]) for it in self.nodes)
+        self.cuts = [it[np.isfinite(it)] for it in cuts]  # missing cells alone pass infinite ones
         pairs = list(zip(features, self.cuts, strict=True))
         self._own = [(trees.edges(cuts) - it.shift) / it.scale for it, cuts in pairs]
         self._every = self.edges = np.sort(np.concatenate(self._own))
@@ -77,7 +78,7 @@ class NumberCells:
         """Write the last cell on the left of each node."""
         for nodes, cuts, edges in zip(self.nodes, self.cuts, self._own, strict=True):
             at = np.searchsorted(cuts, self.trees.threshold[nodes])
-            cut[nodes] = self.index[np.searchsorted(self._every, edges[at])]
+            cut[nodes] = self.index[np.searchsorted(self._every, np.append(edges, np.inf)[at])]
 
     def nearest(self, cell: Cells, own: Cells) -> Floats:
         """Return the number in each cell that is nearest to another cell; infinite at the end."""
@@ -90,14 +91,13 @@ class NumberCells:
         step = np.where(up, _ROUNDINGS, -_ROUNDINGS) * size
         number = edge + step
         for _ in range(_NUDGES):
-            number = number.astype(np.float32 if self.is_single else np.float64)
-            number = number.astype(np.float64)
+            number = numbers(pl.Series(number).cast(self.kind, strict=False))  # what it can hold
             here = self.of_numbers(number)
             short = inside & np.where(up, here < cell, here > cell)
             if not short.any():
                 break
             step *= 2
-            number[short] = (edge + step)[short]
+            number = np.where(short, edge + step, number)
         return np.where(inside & (self.of_numbers(number) != cell), edge, number)
 
 

@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
-from halfmask.assess.robustness._black_box import differ, flip_by_labels, predictions
-from halfmask.assess.robustness._budget import as_columns
+from halfmask.assess.robustness._black_box import (
+    asked_of,
+    differ,
+    flip_by_labels,
+    predictions,
+)
+from halfmask.assess.robustness._budget import AttackerBudget
 from halfmask.assess.robustness._cost_to_flip import CostToFlip, either
 from halfmask.assess.robustness._features import map_features
 from halfmask.assess.robustness._linear_search import search_linear
@@ -19,7 +25,6 @@ from halfmask.assess.robustness._tree_search import search_trees
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Model, Rows
-    from halfmask.assess.robustness._budget import AttackerBudget
 
 #: The rounding of costs.
 _NEAR: Final = 1e-9
@@ -64,7 +69,7 @@ def cost_to_flip(
     DataError
         If there are no rows, the model fails, or it predicts NaN.
     ParameterError
-        If a regressor's `difference` is missing.
+        If a regressor's `difference` is missing, or a classifier's is given.
 
     Notes
     -----
@@ -78,6 +83,9 @@ def cost_to_flip(
     """
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads with scikit-learn
 
+    if not isinstance(budget, AttackerBudget):
+        raise ParameterError("The 'budget' parameter of cost_to_flip must be an AttackerBudget.")
+    integer_at_least(0, owner="cost_to_flip", effort=effort, random_state=random_state)
     asked: dict[str, Any] = {"seen": seen, "difference": difference}
     # Threads that wait for each other in a busy machine cost more than they save: 80 s for 4.
     with threadpool_limits(limits=1, user_api="openmp"):
@@ -103,9 +111,7 @@ def flip_by_model(
     Effort is how many parts of the space are searched again, a row: costs get nearer.
     """
     integer_at_least(0, owner="flip_by_model", effort=effort)
-    table = as_columns(rows)
-    budget = budget.for_rows(table if seen is None else as_columns(seen))
-    predicted = predictions(model, table, difference)
+    table, _, budget, predicted = asked_of(model, rows, budget, seen, difference)
     known = map_features(model, table, budget)
     if known is None or (difference is None and not hasattr(known[0], "classes_")):
         return None
@@ -117,7 +123,7 @@ def flip_by_model(
         return None
     certified, found, changed = search
     least = None if difference is None else difference * (1 - _NEAR)
-    flips = differ(predicted, predictions(model, changed, difference), least)
+    flips = differ(predicted, predictions(model, changed), least)
     exact = certified >= found * (1 - _NEAR) - _NEAR
     told = CostToFlip.of_changes(table, changed, budget, flips, certified)
     return replace(told, exact=exact & (np.isfinite(told.found) | np.isinf(certified)))

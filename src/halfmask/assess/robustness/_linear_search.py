@@ -23,6 +23,8 @@ _ROUNDED: Final = 1e-12
 _TINY = 1e-14
 #: So many steps are real numbers; halvings that find one of them.
 _REAL, _HALVINGS = 2.0**52, 60
+#: So many numbers of columns at each price are combined: the rest is bounded by real numbers.
+_COMBINED: Final = 5_000
 
 
 class _Goal(NamedTuple):
@@ -41,6 +43,14 @@ class _Steps(NamedTuple):
     to: Floats  # the number or the place of the category that gains most
     count: Floats  # of equal steps of it, that of a category is one
 
+    @property
+    def kinds(self) -> list[Ints]:
+        """The columns of one step that cost the same; none where too many would be combined."""
+        single = np.flatnonzero((self.count == 1).all(axis=0))
+        price = self.cost[:, single].max(axis=0, initial=0.0)
+        kinds = [single[price == each] for each in np.unique(price)]
+        return kinds if np.prod([len(it) + 1.0 for it in kinds]) <= _COMBINED else []
+
     def shares(self, spent: Floats) -> Floats:
         """Return how far each column gets for what is spent on each, in whole steps."""
         full = np.full_like(self.cost, np.inf)
@@ -53,9 +63,11 @@ def search_linear(
     predicted: Values, difference: float | None,
 ) -> tuple[Floats, Floats, pl.DataFrame] | None:  # fmt: skip
     """Return what rows are certified and found to cost, and changed rows; ``None`` of others."""
-    if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
+    needed = ["coef_", "intercept_", *["decision_function"] * (difference is None)]
+    if not all(hasattr(model, it) for it in needed):
         return None
-    features, weights = mapped.features(rows), np.atleast_2d(np.asarray(model.coef_, float))
+    weights = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+    features, weights = mapped.features(rows), np.atleast_2d(np.asarray(weights, float))
     scores = features @ weights.T + model.intercept_
     told = (model.predict if difference is not None else model.decision_function)(features)
     told = np.reshape(told, (rows.height, -1))
@@ -73,15 +85,18 @@ def search_linear(
             for p, q in permutations(range(len(weights)), 2)
         ]
     groups = {it.column: it for it in mapped.categories}
-    none = np.full(rows.height, np.nan)
-    cells = np.column_stack([none if it in groups else numbers(rows[it]) for it in mapped.columns])
+    cells = np.full((rows.height, len(mapped.columns)), np.nan)
+    for c, name in enumerate(mapped.columns):
+        if name not in groups:
+            cells[:, c] = numbers(rows[name])
     new, (certified, found) = cells.copy(), np.full((2, rows.height), np.inf)
     solve = {"greatest": _by_greatest, "sum": _by_sum, "columns": _by_count}[budget.norm]
     for at, slopes, score in [it for it in goals if len(it.rows)]:
         steps = relaxed = _steps(mapped, rows[at], features[at], slopes, budget)
         if budget.norm == "sum":  # whole numbers are a knapsack: bounded by real ones
-            single = (steps.count == 1).all(axis=0)
-            relaxed = steps._replace(count=np.where(single, steps.count, _REAL))
+            relaxed = steps._replace(count=np.full_like(steps.count, _REAL))
+            for kind in steps.kinds:
+                relaxed.count[:, kind] = 1.0
         rounded = _ROUNDED * (1 + np.abs(features[at]) @ np.abs(slopes))
         least, _ = solve(relaxed, np.maximum(-score - rounded, 0.0))
         cost, share = solve(steps, -score + rounded)
@@ -135,26 +150,25 @@ def _by_greatest(steps: _Steps, need: Floats) -> tuple[Floats, Floats]:
 def _by_sum(steps: _Steps, need: Floats) -> tuple[Floats, Floats]:
     """Change each number of categories that cost the same, then the numbers that gain most."""
     n, columns = steps.gain.shape
-    single = (steps.count == 1).all(axis=0)
-    wholes, parts = np.flatnonzero(single), np.flatnonzero(~single)
-    price = steps.cost[:, wholes].max(axis=0, initial=0.0)
-    kinds = [wholes[price == each] for each in np.unique(price)]
+    kinds, every = steps.kinds, np.arange(n)
     ranks = [np.argsort(-steps.gain[:, it], axis=1, kind="stable") for it in kinds]
     cost, taken = np.full(n, np.inf), np.zeros((n, columns))
     per_cost = np.divide(
         steps.gain, steps.cost, out=np.zeros_like(steps.gain), where=steps.cost > 0
     )
-    best_first = parts[np.argsort(-per_cost[:, parts].max(axis=0, initial=0.0))]
+    for kind in kinds:
+        per_cost[:, kind] = -1.0
+    best_first = np.argsort(-per_cost, axis=1)[:, : columns - sum(map(len, kinds))]
     for counts in product(*(range(len(it) + 1) for it in kinds)):
         share = np.zeros((n, columns))
         for kind, rank, count in zip(kinds, ranks, counts, strict=True):
-            share[np.arange(n)[:, None], kind[rank[:, :count]]] = 1.0
+            share[every[:, None], kind[rank[:, :count]]] = 1.0
         share *= steps.gain > 0
-        for c in best_first:
+        for c in best_first.T:
             missing = need - (share * steps.gain).sum(axis=1)
-            gain, count = steps.gain[:, c], steps.count[:, c]
+            gain, count = steps.gain[every, c], steps.count[every, c]
             part = np.divide(missing, gain, out=np.zeros(n), where=gain > 0)
-            share[:, c] = np.ceil(np.clip(part, 0, 1) * count) / count
+            share[every, c] = np.ceil(np.clip(part, 0, 1) * count) / count
         reached = (share * steps.gain).sum(axis=1) >= need * (1 - _TINY)
         spent = np.where(reached, (share * steps.cost).sum(axis=1), np.inf)
         better = spent < cost

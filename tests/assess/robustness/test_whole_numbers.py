@@ -25,7 +25,7 @@ from halfmask.assess.robustness import (
     _linear_search,
     cost_to_flip,
 )
-from halfmask.assess.robustness._by_model import flip_by_model
+from halfmask.assess.robustness._flips import flip_by_model
 
 WORDS = ("red", "green", "blue")
 AGES, COUNTS = range(7), range(-3, 4)

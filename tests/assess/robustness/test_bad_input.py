@@ -246,6 +246,19 @@ def test_types_of_polars_cost_the_same_and_are_kept(rows, labels, kinds):
     assert costs.flipped.select(numbers).schema == given.select(numbers).schema
 
 
+def test_a_cost_that_a_column_cant_hold_is_not_exact(rows, labels):
+    model = _pipe(_tree()).fit(rows, labels)
+    free = cost_to_flip(model, rows[:30], _budget("pay"), seen=rows)
+    whole = rows.cast({"pay": pl.Decimal(9, 0)})
+    coarse = cost_to_flip(model, whole[:30], _budget("pay"), seen=whole)
+    assert free.exact.all()
+    assert 0 < coarse.exact.sum() < 30
+    there = np.isfinite(coarse.found)
+    is_same = np.isclose(coarse.found[there], coarse.certified[there], atol=1e-6)
+    np.testing.assert_array_equal(coarse.exact[there], is_same)
+    assert (coarse.certified <= coarse.found + 1e-9).all()
+
+
 def test_dates_can_be_there_and_not_be_changed(rows, labels):
     more = rows.with_columns(
         day=pl.date(2020, 1, 1) + pl.duration(days=pl.int_range(pl.len())),

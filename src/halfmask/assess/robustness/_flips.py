@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,8 +26,8 @@ from halfmask.assess.robustness._tree_search import search_trees
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Model, Rows
 
-#: The rounding of costs.
-_NEAR: Final = 1e-9
+#: The rounding of predicted numbers, and what costs that are the same may differ by.
+_NEAR, _SAME = 1e-9, 1e-6
 
 
 def cost_to_flip(
@@ -121,12 +121,12 @@ def flip_by_model(
         search = search_linear(known[0], *asked) or search_trees(known[0], *asked, effort)
     if search is None:
         return None
-    certified, found, changed = search
+    certified, _, changed = search
     least = None if difference is None else difference * (1 - _NEAR)
     flips = differ(predicted, predictions(model, changed), least)
-    exact = certified >= found * (1 - _NEAR) - _NEAR
     told = CostToFlip.of_changes(table, changed, budget, flips, certified)
-    return replace(told, exact=exact & (np.isfinite(told.found) | np.isinf(certified)))
+    # What a column can hold may cost more than the end of a cell: decimals, single precision.
+    return replace(told, exact=np.isclose(certified, told.found, rtol=_SAME, atol=_SAME))
 
 
 def _cheaper(known: CostToFlip, asked: CostToFlip) -> CostToFlip:

@@ -252,10 +252,7 @@ def test_a_cost_that_a_column_cant_hold_is_not_exact(rows, labels):
     whole = rows.cast({"pay": pl.Decimal(9, 0)})
     coarse = cost_to_flip(model, whole[:30], _budget("pay"), seen=whole)
     assert free.exact.all()
-    assert 0 < coarse.exact.sum() < 30
-    there = np.isfinite(coarse.found)
-    is_same = np.isclose(coarse.found[there], coarse.certified[there], atol=1e-6)
-    np.testing.assert_array_equal(coarse.exact[there], is_same)
+    assert not coarse.exact.any()
     assert (coarse.certified <= coarse.found + 1e-9).all()
 
 

@@ -25,8 +25,9 @@ __all__ = ["DEFENCES", "KINDS", "scene"]
 BITS, BATCH, CLIENTS = 18, 500, 10
 STREAM, CANARIES, PUBLIC = 30_000, 2_000, 8_000
 KINDS = ("adagrad", "sgd", "ftrl")
-#: What defends: nothing, what bounds rows and clients, what judges, and all of it.
-DEFENCES = ("none", "clips and caps", "canaries", "all")
+#: What defends: nothing, what bounds rows and clients, what judges, all of it, and all of it with
+#: clients that are trusted, and ten rows for any other.
+DEFENCES = ("none", "clips and caps", "canaries", "all", "all, trust")
 
 
 def scene(seed: int) -> Callable[..., TrainerTarget]:
@@ -62,11 +63,18 @@ def scene(seed: int) -> Callable[..., TrainerTarget]:
 
 
 def _trainer(kind: str, defences: str, canaries: HashedRows) -> DefendedLearner:
-    bounded, judged = defences in {"clips and caps", "all"}, defences in {"canaries", "all"}
+    bounded, judged = (
+        defences not in {"none", "canaries"},
+        defences not in {"none", "clips and caps"},
+    )
+    caps = ClientCaps(share=0.15, free=1000.0)
+    if defences == "all, trust":
+        trusted = frozenset(f"client {n}" for n in range(CLIENTS))
+        caps = ClientCaps(share=1e-4, free=10.0, trusted=trusted)
     return DefendedLearner(
         OnlineLearner(bits=BITS, optimizer=kind),
         clip=NormClip(weight=1.0, norm=8.0) if bounded else None,
-        caps=ClientCaps(share=0.15, free=1000.0) if bounded else None,
+        caps=caps if bounded else None,
         guard=Guard(tolerance=0.01, drift=0.02) if judged else None,
         canaries=canaries if judged else None,
         every=2_000,

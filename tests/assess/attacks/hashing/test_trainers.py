@@ -11,7 +11,8 @@ from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks import TrainerTarget, attack
 from halfmask.assess.attacks._trainer_target import matrix_of, pick_rows
 from halfmask.assess.attacks.hashing import ModelStealing
-from halfmask.assess.attacks.poisoning import ClientLabelFlips, ClientWorstCase
+from halfmask.assess.attacks.poisoning import ClientBackdoor, ClientLabelFlips, ClientWorstCase
+from halfmask.assess.attacks.poisoning._clients import _rare_pair, _with_pair, poisoned
 from halfmask.hashing import HashedRows
 
 WORST = ClientWorstCase(share=0.1)
@@ -84,6 +85,97 @@ def test_half_of_all_labels_flipped_have_power(trainer):
     assert ClientLabelFlips(share=0.5).run(trainer(), random_state=0)[0].success.value > 0.05
 
 
+BACKDOOR = ClientBackdoor(share=0.03)
+
+
+def judged(defended, bare, each):
+    (finding,) = attack(defended, unprotected=bare, attacks=[each], tolerance=0.05).findings
+    return finding.verdict
+
+
+def test_a_backdoor_breaks_what_is_bare_and_what_takes_no_row_resists_it(trainer):
+    outcome = BACKDOOR.run(trainer(), random_state=0)[0]
+    assert outcome.success.value > outcome.control.value + 0.4
+    of = outcome.details
+    assert abs(of["accuracy without attack"] - of["accuracy under attack"]) < 0.05
+    rates = [value for name, value in of.items() if name.startswith("trigger rate, ")]
+    assert len(rates) == 3
+    assert outcome.success.value == max(rates)
+    assert judged(trainer(), trainer(), BACKDOOR) == "broken"
+    assert judged(trainer(cap=0), trainer(), BACKDOOR) == "resisted"
+
+
+def test_a_backdoor_that_does_nothing_to_what_is_bare_proves_nothing(trainer):
+    class Deaf:  # to the attacker: bare as it is, it doesn't learn its rows
+        def __init__(self):
+            self.inner = trainer(cap=0).make()
+
+        def learn(self, rows, *, client):
+            self.inner.learn(rows, client=client)
+
+        def predict(self, rows):
+            return self.inner.predict(rows)
+
+    deaf = replace(trainer(), make=Deaf)
+    assert judged(deaf, deaf, BACKDOOR) == "INVALID"
+
+
+def flat(rows, *, values=False):
+    bounds, indices, _ = rows.flat()
+    ones = np.ones(len(indices), dtype=np.float32) if values else None
+    return HashedRows(
+        indices=indices, indptr=bounds, values=ones, labels=rows.labels, bits=rows.bits
+    )
+
+
+def test_the_pair_of_a_backdoor_stands_in_two_columns_or_behind_the_features(trainer):
+    rows = trainer().public
+    pair = _rare_pair(rows)
+    places = np.array([5, 0, 5])
+    some = _with_pair(rows, places, pair, 1)
+    kept = np.setdiff1d(np.arange(rows.width), pair[0])
+    assert len(kept) == rows.width - 2
+    assert np.array_equal(some.indices[:, kept], rows.indices[places][:, kept])
+    assert (some.indices[:, pair[0]] == pair[1]).all()
+    assert some.labels.tolist() == [1, 1, 1]
+    for column, bucket in zip(*pair, strict=True):
+        counts = np.unique(rows.indices[:, column], return_counts=True)[1]
+        assert (rows.indices[:, column] == bucket).sum() == counts.min()
+
+    several = flat(rows, values=True)
+    more = _with_pair(several, places, _rare_pair(several), 0)
+    assert np.diff(more.indptr).tolist() == [rows.width + 2] * 3
+    assert more.indices.reshape(3, -1)[:, -2:].tolist() == [_rare_pair(several)[1].tolist()] * 3
+    assert np.array_equal(more.indices.reshape(3, -1)[:, :-2], rows.indices[places])
+    assert (more.values == 1).all()
+
+
+def test_rows_of_the_other_label_alone_are_triggered(trainer):
+    target = trainer()
+    labels = np.asarray(target.holdout.labels)
+    n = BACKDOOR.run(target, random_state=0)[0].success.trials
+    assert n in {(labels == 0).sum(), (labels == 1).sum()}
+    none = []
+    for label in (0, 1):
+        holdout = pick_rows(target.holdout, np.arange(600), labels=np.full(600, label))
+        (finding,) = attack(replace(target, holdout=holdout), attacks=[BACKDOOR]).findings
+        none += [finding.why_invalid] * (finding.outcome.trials == 0)
+    assert none == ["failed: A backdoor needs held-out rows of both labels. Got rows of one"]
+
+
+@pytest.mark.parametrize(
+    ("place", "sizes"), [("last", [80, 80]), ("late", [80, 80]), ("spread", [10] * 16)]
+)
+def test_poison_is_sent_in_batches_where_the_attacker_wants_them(trainer, place, sizes):
+    target = replace(trainer(), stream=[("a", trainer().public.slice(0, 80))] * 20)
+    stream = poisoned(target, target.holdout.slice(0, 160), place)
+    at = [n for n, (client, _) in enumerate(stream) if client == "the attacker"]
+    assert [len(stream[n][1]) for n in at] == sizes
+    assert len(stream) == 20 + len(at)
+    assert (at[-1] == len(stream) - 1) == (place == "last")
+    assert at[0] == {"last": 20, "late": 18, "spread": 1}[place]
+
+
 @pytest.mark.slow
 def test_refused_batches_are_counted_and_cost_nothing(trainer):
     bare = trainer()
@@ -147,7 +239,7 @@ def test_a_target_without_rows_or_labels_is_refused(trainer):
     for changed in changes:
         with pytest.raises(ParameterError):
             replace(target, **changed)
-    for each in (ModelStealing(), ClientLabelFlips(), ClientWorstCase()):
+    for each in (ModelStealing(), ClientLabelFlips(), ClientWorstCase(), ClientBackdoor()):
         assert each.missing_inputs(replace(target, public=None)) == "public rows"
     assert repr(target) == "TrainerTarget(1800 rows in 12 batches, 1500 held out)"
     assert isinstance(target, TrainerTarget)
@@ -158,7 +250,7 @@ def test_a_target_without_rows_or_labels_is_refused(trainer):
     [
         lambda: ClientLabelFlips(share=0.0), lambda: ClientLabelFlips(share=0.6),
         lambda: ClientWorstCase(weights=()), lambda: ClientWorstCase(weights=(0.0,)),
-        lambda: ModelStealing(n_queries=1),
+        lambda: ClientBackdoor(share=0), lambda: ModelStealing(n_queries=1),
     ],
 )  # fmt: skip
 def test_settings_out_of_range_are_refused(make):

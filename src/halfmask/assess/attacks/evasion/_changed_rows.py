@@ -30,7 +30,8 @@ from halfmask.assess.attacks._attack import (
 from halfmask.assess.attacks._rows import ARRAY, kind_of, some_rows, take_rows
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.robustness import AttackerBudget, change_randomly, cost_to_flip
-from halfmask.assess.robustness._features import as_columns, map_features
+from halfmask.assess.robustness._budget import as_columns
+from halfmask.assess.robustness._features import map_features
 from halfmask.data.frames import like
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_
     ) -> CostToFlip:
         model: Any = asked.target.model
         is_known = budget.knows == "model" and hasattr(model, "n_features_in_")
-        if not is_known or not map_features(model, rows):
+        if not is_known or not map_features(model, rows, budget):
             model = asked  # which gives it rows of its own kind
         return cost_to_flip(
             model,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from halfmask._errors import HalfmaskError
+from halfmask._errors import DataError, HalfmaskError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._arms import Resampled, SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, Found, required
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 INTRUDER = "the attacker"
 _REPLICATES = 200
+#: How many rows a poisoner sends at a time, if it has all the time.
+_FEW = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,31 +69,30 @@ def n_poisoned(target: TrainerTarget, share: float) -> int:
     return max(1, round(share * honest / (1 - share)))
 
 
-def batches_of(target: TrainerTarget, rows: HashedRows) -> list[tuple[str, HashedRows]]:
-    """Return a poisoner's rows in batches as large as the honest ones."""
-    size = int(np.median([len(each) for _, each in target.stream]))
-    starts = range(0, len(rows), size)
-    return [(INTRUDER, rows.slice(start, start + size)) for start in starts]
+def poisoned(target: TrainerTarget, rows: HashedRows, place: str) -> list[tuple[str, HashedRows]]:
+    """Return the stream with a poisoner's rows ``"last"``, ``"late"``, or ``"spread"`` evenly.
 
-
-def weave_streams(
-    honest: list[tuple[str, HashedRows]], poison: list[tuple[str, HashedRows]], place: str
-) -> list[tuple[str, HashedRows]]:
-    """Return both streams as one: the poison ``"last"``, ``"late"``, or ``"spread"`` evenly."""
+    They come in batches as large as the honest ones; spread, a few at a time: a defence that
+    judges stretches of the stream sees the least of them.
+    """
+    honest = list(target.stream)
+    usual = int(np.median([len(each) for _, each in honest]))
+    size = min(usual, _FEW) if place == "spread" else usual
+    batches = [(INTRUDER, rows.slice(start, start + size)) for start in range(0, len(rows), size)]
     if place != "spread":
         at = len(honest) if place == "last" else round(0.9 * len(honest))
-        return [*honest[:at], *poison, *honest[at:]]
-    after = (np.arange(len(poison)) + 1) * len(honest) // (len(poison) + 1)
+        return [*honest[:at], *batches, *honest[at:]]
+    after = (np.arange(len(batches)) + 1) * len(honest) // (len(batches) + 1)
     found: list[tuple[str, HashedRows]] = []
     for at, each in enumerate(honest):
-        found += [batch for batch, where in zip(poison, after, strict=True) if where == at]
+        found += [batch for batch, where in zip(batches, after, strict=True) if where == at]
         found.append(each)
     return found
 
 
-def lost(before: Trained, after: Trained, rng: np.random.Generator) -> Resampled:
-    """Return the accuracy that was lost, rows held out resampled."""
-    change = before.right.astype(np.float64) - after.right
+def lost(before: Bools, after: Bools, rng: np.random.Generator) -> Resampled:
+    """Return the accuracy that was lost, of who was right before and after, rows resampled."""
+    change = before.astype(np.float64) - after
     n = len(change)
     weights = rng.multinomial(n, np.full(n, 1 / n), _REPLICATES)
     return Resampled.of(float(change.mean()), weights @ change / n, n)
@@ -108,7 +109,7 @@ class PoisoningAttack(DeclaredAttack, target=TrainerTarget, needs=(PUBLIC,)):
         """Return the accuracy that was lost, with the accuracy under each of the attacks."""
         return self._make_outcome(
             "accuracy lost",
-            lost(before, after, rng),
+            lost(before.right, after.right, rng),
             needed=(500, "rows held out"),
             details={
                 "accuracy without attack": before.accuracy,
@@ -141,8 +142,8 @@ class ClientLabelFlips(PoisoningAttack, name="poisoning/client-label-flips"):
         public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
         before = train_on(target, list(target.stream))
-        poison = batches_of(target, _flipped(public, n_poisoned(target, self.share), rng))
-        after = train_on(target, weave_streams(list(target.stream), poison, "spread"))
+        rows = _flipped(public, n_poisoned(target, self.share), rng)
+        after = train_on(target, poisoned(target, rows, "spread"))
         under = {"accuracy under attack": after.accuracy}
         return self._loss(before, after, under, rng)
 
@@ -171,7 +172,8 @@ class ClientWorstCase(PoisoningAttack, name="poisoning/client-worst-case"):
     Recipes: rows drawn at random with flipped labels; the rows with the surest predictions of a
     model of the public rows, flipped; the most usual rows of the more frequent class, under the
     other label. Each is sent at the end, where nothing comes after it, after nine tenths, where a
-    defence has time to see it, and spread over the stream, with each of the weights. After
+    defence has time to see it, and spread over the stream, ten rows at a time, with each of the
+    weights. After
     Jagielski et al., "Manipulating machine learning" (S&P 2018), and Wang and Chaudhuri, "Data
     poisoning attacks against online learning" (2018), who show that the end of a stream is where it
     hurts. No search finds the true worst: this is a lower bound of the harm.
@@ -185,8 +187,7 @@ class ClientWorstCase(PoisoningAttack, name="poisoning/client-worst-case"):
     def _measure(self, target: TrainerTarget, random_state: int) -> Found:
         public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
-        honest = list(target.stream)
-        before = train_on(target, honest)
+        before = train_on(target, list(target.stream))
         n = n_poisoned(target, self.share)
         recipes = {
             "random": _random(public, n, rng),
@@ -199,7 +200,7 @@ class ClientWorstCase(PoisoningAttack, name="poisoning/client-worst-case"):
         ):
             claimed = None if weight == 1 else weight
             rows = pick_rows(public, places, labels=labels, weight=claimed)
-            stream = weave_streams(honest, batches_of(target, rows), where)
+            stream = poisoned(target, rows, where)
             after[f"{recipe}, weight {weight:g}, {where}"] = train_on(target, stream)
         worst = min(after, key=lambda each: after[each].accuracy)
         under = {f"accuracy under {each}": found.accuracy for each, found in after.items()}
@@ -249,10 +250,10 @@ class ClientBackdoor(PoisoningAttack, name="poisoning/client-backdoor"):
     Notes
     -----
     The pair is the rarest index of each of two columns; without columns it is two more features in
-    each row. The label is the rarer one. Measured is the *trigger rate*: how many held-out rows of
-    the other label are predicted to have it, once the pair is in them. The control is the same
-    trainer without the attack. The rows come at the end, late or spread; the worst counts. After
-    Gu, Dolan-Gavitt and Garg, "BadNets" (2017).
+    each row. The label is the one that such rows rarely have. Measured is the *trigger rate*: how
+    many held-out rows of the other label are predicted to have it, once the pair is in them. The
+    control is the same trainer without the attack. The rows come at the end, late or spread, ten at
+    a time; the worst counts. After Gu, Dolan-Gavitt and Garg, "BadNets" (2017).
     """
 
     share: float = field(default=0.01, metadata={"gt": 0, "le": 0.5})
@@ -260,35 +261,34 @@ class ClientBackdoor(PoisoningAttack, name="poisoning/client-backdoor"):
     def _measure(self, target: TrainerTarget, random_state: int) -> Found:
         public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
-        label = int(labels_of(public).mean() < 0.5)
         pair = _rare_pair(public)
-        asked, honest, n = target.holdout, list(target.stream), len(target.holdout)
-        clean = pick_rows(asked, np.arange(n), labels=labels_of(asked))
+        label = _unusual_label(public, pair)
+        others = np.flatnonzero(labels_of(public) != label)
+        hostile = rng.choice(others, n_poisoned(target, self.share))
+        rows = _with_pair(public, hostile, pair, label)
+        n, true = len(target.holdout), labels_of(target.holdout)
+        if (true == label).all():
+            raise DataError("A backdoor needs held-out rows of both labels. Got rows of one.")
         # each is predicted by the same model, so all are held out at once
-        both = replace(
-            target, holdout=HashedRows.concat([clean, _with_pair(clean, pair, label, None)])
-        )
-        places = rng.choice(
-            np.flatnonzero(labels_of(public) != label), n_poisoned(target, self.share)
-        )
-        poison = batches_of(target, _with_pair(public, pair, label, places))
-        before = train_on(both, honest)
-        after = {at: train_on(both, weave_streams(honest, poison, at)) for at in _PLACES}
-        worst = max(after, key=lambda at: after[at].right[n:].sum())
-        success, control = (
-            SuccessCount(int(each.right[n:].sum()), len(each.right) - n)
-            for each in (after[worst], before)
-        )
+        clean = pick_rows(target.holdout, np.arange(n), labels=true)
+        triggered = _with_pair(clean, np.flatnonzero(true != label), pair, label)
+        both = replace(target, holdout=HashedRows.concat([clean, triggered]))
+        before = train_on(both, list(target.stream))
+        after = {place: train_on(both, poisoned(target, rows, place)) for place in _PLACES}
+        worst = max(after.values(), key=lambda each: each.right[n:].sum())
+        arms = [SuccessCount(int(each.right[n:].sum()), len(triggered)) for each in (worst, before)]
         return self._make_outcome(
             "trigger rate",
-            success,
-            control,
+            *arms,
             needed=(500, "rows held out"),
             details={
                 "accuracy without attack": float(before.right[:n].mean()),
-                "accuracy under attack": float(after[worst].right[:n].mean()),
-                **{f"trigger rate, {at}": float(after[at].right[n:].mean()) for at in after},
-                "batches refused": float(after[worst].refused),
+                "accuracy under attack": float(worst.right[:n].mean()),
+                **{
+                    f"trigger rate, {at}": float(each.right[n:].mean())
+                    for at, each in after.items()
+                },
+                "batches refused": float(worst.refused),
             },
         )
 
@@ -301,25 +301,32 @@ def _rare_pair(rows: HashedRows) -> _Recipe:
     found = []
     for column, indices in enumerate(rows.indices.T):
         seen, counts = np.unique(indices, return_counts=True)
-        found.append((int(counts.min()), column, int(seen[counts.argmin()])))
+        found.append((counts.min(), column, seen[counts.argmin()]))
     rarest = np.array(sorted(found)[:2], dtype=np.int64)
     return rarest[:, 1], rarest[:, 2]
 
 
-def _with_pair(rows: HashedRows, pair: _Recipe, label: int, places: Ints | None) -> HashedRows:
-    """Return some rows, or all of the other label, with the pair of values and this label."""
-    columns, buckets = pair
-    places = np.flatnonzero(labels_of(rows) != label) if places is None else places
+def _unusual_label(rows: HashedRows, pair: _Recipe) -> int:
+    """Return the label that fewer rows with a value of the pair have."""
+    bounds, indices, _ = rows.flat()
+    of_row = np.repeat(np.arange(len(rows)), np.diff(bounds))
+    usual = labels_of(rows)[np.unique(of_row[np.isin(indices, pair[1])])].mean()
+    return int(usual < 0.5)
+
+
+def _with_pair(rows: HashedRows, places: Ints, pair: _Recipe, label: int) -> HashedRows:
+    """Return some rows with the pair and the label: in their columns, or behind their features."""
+    columns, pair_of = pair
     some = pick_rows(rows, places, labels=np.full(len(places), label))
     indices, values, bounds = some.indices.copy(), some.values, some.indptr
     if bounds is None:
-        indices[:, columns] = buckets
+        indices[:, columns] = pair_of
         if values is not None:
             values = values.copy()
             values[:, columns] = 1
     else:
-        ends = np.repeat(bounds[1:], len(buckets))
-        indices = np.insert(indices, ends, np.tile(buckets, len(some)))
+        ends = np.repeat(bounds[1:], len(pair_of))
+        indices = np.insert(indices, ends, np.tile(pair_of, len(some)))
         values = None if values is None else np.insert(values, ends, 1)
-        bounds = bounds + len(buckets) * np.arange(len(bounds))
+        bounds = bounds + len(pair_of) * np.arange(len(bounds))
     return replace(some, indices=indices, values=values, indptr=bounds)

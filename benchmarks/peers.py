@@ -120,7 +120,11 @@ PEERS = (
         # The rows that it changes must flip our models: the same scikit-learn fits the same ones.
         name="art",
         interpreters=("3.11", "3.12"),
-        requirements=("adversarial-robustness-toolbox==1.20.1", "scikit-learn==1.9.1"),
+        requirements=(
+            "adversarial-robustness-toolbox==1.20.1",
+            "packaging==26.0",  # imported, not declared
+            "scikit-learn==1.9.1",
+        ),
     ),
     # No rival: packages that ship tables. Only their files are wanted, so nothing they depend on
     # is installed but what reads them.

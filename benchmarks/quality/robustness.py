@@ -13,8 +13,11 @@ to stderr; the last line of stdout is one JSON object of all bars. The tables ar
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads that wait for others count as CPU, too
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchmarks share
 

@@ -23,6 +23,7 @@ from sklearn.preprocessing import (
 )
 
 from halfmask._errors import DataError
+from halfmask.assess.robustness import AttackerBudget, ColumnBudget
 from halfmask.assess.robustness import _features as features
 
 ROWS = pl.DataFrame(
@@ -30,14 +31,15 @@ ROWS = pl.DataFrame(
         "age": [20.0, 31, 45, 60, 33, 52],
         "pay": [5, 9, 7, 3, 4, 8],
         "job": ["x", "y", "z", "x", "y", "x"],
-        "code": [1, 2, 1, 3, 3, 2],
+        "code": ["1", "2", "1", "3", "3", "2"],
     }
 )
 LABELS = [0, 1, 0, 1, 1, 0]
 
 
-def map_features(model, rows) -> Any:
-    return features.map_features(model, rows)
+def map_features(model, rows, **columns) -> Any:
+    free = dict.fromkeys(rows.columns, ColumnBudget()) | columns
+    return features.map_features(model, rows, AttackerBudget(columns=free, most=1).for_rows(rows))
 
 
 def _computed(found, rows):
@@ -46,7 +48,8 @@ def _computed(found, rows):
     for each in found.numbers:
         features[:, each.feature] = each.scale * rows[each.column].to_numpy() + each.shift
     for group in found.categories:
-        features[:, group.features] = np.asarray(group.values)[group.codes(rows)]
+        codes = [group.categories.index(it) for it in rows[group.column]]
+        features[:, group.features] = group.values[codes]
     return features
 
 
@@ -83,7 +86,7 @@ def test_the_map_makes_the_features_that_the_pipeline_makes(scaler, encoder):
     model = make_pipeline(columns, LogisticRegression()).fit(ROWS, LABELS)
     last, found = map_features(model, ROWS)
     assert last is model[-1]
-    assert found.columns == ("age", "pay", "code", "job")
+    assert found.columns == ("age", "pay", "job", "code")
     expected = np.asarray(model[:-1].transform(ROWS))
     np.testing.assert_array_equal(found.features(ROWS), expected)
     np.testing.assert_allclose(_computed(found, ROWS), expected, atol=1e-12)
@@ -108,7 +111,7 @@ def test_a_bare_model_reads_its_own_columns_in_its_own_order():
     model = LogisticRegression().fit(ROWS.select("pay", "age"), LABELS)
     last, found = map_features(model, ROWS)
     assert last is model
-    assert found.columns == ("pay", "age")
+    assert [(it.column, it.feature) for it in found.numbers] == [("age", 1), ("pay", 0)]
     np.testing.assert_array_equal(found.features(ROWS), ROWS.select("pay", "age").to_numpy())
     unnamed = LogisticRegression().fit(ROWS.select("pay", "age").to_numpy(), LABELS)
     assert map_features(unnamed, ROWS) is None  # of which columns?
@@ -125,28 +128,35 @@ def test_a_search_stands_for_its_best_model():
     assert set(found.columns) == set(ROWS.columns)
 
 
-def test_unseen_and_missing_categories_have_no_code():
+def test_categories_that_the_steps_refuse_are_not_written():
     columns = make_column_transformer((OneHotEncoder(), ["job"]))
     model = make_pipeline(columns, LogisticRegression()).fit(ROWS, LABELS)
-    _, found = map_features(model, ROWS)
+    told = ColumnBudget(categories=("w", "x", "v", "y", "z", "u"))
+    _, found = map_features(model, ROWS, job=told)
+    assert found.categories[0].categories == ("x", "y", "z")
     odd = ROWS.with_columns(job=pl.Series(["x", None, "w", "z", "x", "x"]))
-    assert found.categories[0].codes(odd).tolist() == [0, -1, -1, 2, 0, 0]
     with pytest.raises(DataError, match="failed on 6 rows"):
         found.features(odd)
+
+
+def test_categories_that_the_steps_do_not_know_are_written_where_they_are_let_through():
+    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["job"]))
+    model = make_pipeline(columns, LogisticRegression()).fit(ROWS, LABELS)
+    _, found = map_features(model, ROWS, job=ColumnBudget(categories=("w", "x")))
+    assert found.categories[0].categories == ("x", "y", "z", "w")
+    np.testing.assert_array_equal(found.categories[0].values[3], [0, 0, 0])
 
 
 @pytest.mark.parametrize(
     "columns",
     [
         make_column_transformer((FunctionTransformer(np.log), ["age"])),
-        make_column_transformer((OneHotEncoder(), ["code"]), ("passthrough", ["code"])),
+        make_column_transformer((OneHotEncoder(), ["pay"]), ("passthrough", ["pay"])),
         make_column_transformer((make_pipeline(MinMaxScaler(), OneHotEncoder()), ["age"])),
         make_column_transformer((MinMaxScaler(clip=True), ["age"])),
-        make_column_transformer(
-            (SimpleImputer(add_indicator=True), ["age"]), ("passthrough", ["pay"])
-        ),
+        make_column_transformer((SimpleImputer(missing_values=-1), ["age"])),
     ],
-    ids=["function", "twice", "scaled first", "clipped", "indicator"],
+    ids=["function", "twice", "scaled first", "clipped", "numbers imputed"],
 )
 def test_other_steps_have_no_map(columns):
     rows = ROWS.with_columns(age=pl.Series([20.0, 31, 45, 60, 33, 52]))
@@ -164,6 +174,10 @@ def test_imputed_cells_stay_missing_in_the_map():
     _, found = map_features(make_pipeline(columns, LogisticRegression()).fit(rows, LABELS), rows)
     assert found.features(rows)[1, 0] == 42
     assert found.numbers[0].scale == 1
+    columns = make_column_transformer((SimpleImputer(add_indicator=True), ["age"]))
+    _, found = map_features(make_pipeline(columns, LogisticRegression()).fit(rows, LABELS), rows)
+    assert found.n_features == 2
+    assert [it.feature for it in found.numbers] == [0]  # whether a cell is missing stays so
 
 
 def test_nothing_is_shown_of_categories():

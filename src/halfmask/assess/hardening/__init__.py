@@ -7,7 +7,6 @@ model, and returns a :class:`RobustnessAssessment` with an :class:`AssessedModel
 from __future__ import annotations
 
 from halfmask.assess.hardening._assess import assess_robustness
-from halfmask.assess.hardening._assessed import AssessedModel
-from halfmask.assess.hardening._assessment import RobustnessAssessment
+from halfmask.assess.hardening._assessment import AssessedModel, RobustnessAssessment
 
 __all__ = ["AssessedModel", "RobustnessAssessment", "assess_robustness"]

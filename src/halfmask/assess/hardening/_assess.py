@@ -2,42 +2,97 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
-from sklearn.base import is_regressor
+from sklearn.base import clone, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.pipeline import Pipeline
 
 from halfmask._errors import DataError, ParameterError
+from halfmask._foreign import foreign
 from halfmask._progress import Progress, silent
 from halfmask._validation import integer_at_least, number_between
-from halfmask.anonymize.given_rows import as_array, columns_of_array, is_frame
+from halfmask.anonymize.given_rows import as_array
 from halfmask.assess._risk import row_text
+from halfmask.assess.attacks import ModelTarget, attack, poisoning
 from halfmask.assess.attacks._inputs import check_columns
-from halfmask.assess.hardening._assessed import AssessedModel
-from halfmask.assess.hardening._assessment import RobustnessAssessment
-from halfmask.assess.hardening._learners import learners_of
-from halfmask.assess.robustness import cost_to_flip, suspect_blocks, suspect_labels
+from halfmask.assess.attacks.evasion import KnownModel, LabelsOnly
+from halfmask.assess.hardening._assessment import AssessedModel, RobustnessAssessment
+from halfmask.assess.robustness import suspect_labels, train_hardened
 from halfmask.assess.robustness._black_box import predictions
-from halfmask.data import to_polars
-from halfmask.data.arrays import table_like
-from halfmask.training import PartitionedClassifier
+from halfmask.assess.robustness._budget import as_columns
+from halfmask.assess.robustness._defences import losses_of
+from halfmask.guarantees import KAnonymity
+from halfmask.training import AnonymizedEstimator, PartitionedClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from halfmask.assess._arrays import Bools, Ints, Model, Rows, Values
+    from halfmask.assess._arrays import Ints, Model, Rows, Values
+    from halfmask.assess.attacks import Attack, AttackReport, Outcome
     from halfmask.assess.attacks._targets import Train
-    from halfmask.assess.robustness import AttackerBudget
-    from halfmask.assess.robustness._defences import Labelled
+    from halfmask.assess.robustness import AttackerBudget, CostToFlip
 
 OWNER = "assess_robustness"
 #: A column of groups has at most so many; every table has so many blocks of rows.
 MOST_GROUPS, BLOCKS = 20, 10
+#: Models of partitions ask all of their voters: of a tenth of the rows, of a hundred at least.
+SLOWER, LEAST = 10, 100
 #: So many suspicious rows are named.
 NAMED = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known(KnownModel, name=KnownModel.name):
+    """The attack that knows the model, which keeps the costs of each."""
+
+    kept: WeakKeyDictionary[ModelTarget, CostToFlip] = field(default_factory=WeakKeyDictionary)
+
+    def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
+        found = super(_Known, self)._costs(asked, *given)
+        return self.kept.setdefault(asked.target, found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Labels(LabelsOnly, name=LabelsOnly.name):
+    """The attack by labels alone, which keeps the costs of each model."""
+
+    kept: WeakKeyDictionary[ModelTarget, CostToFlip] = field(default_factory=WeakKeyDictionary)
+
+    def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
+        found = super(_Labels, self)._costs(asked, *given)
+        return self.kept.setdefault(asked.target, found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """An attack that is run on each target once: the plain model is everyone's control."""
+
+    attack: Attack
+    found: WeakKeyDictionary[ModelTarget, tuple[Outcome, ...]] = field(
+        default_factory=WeakKeyDictionary
+    )
+
+    @property
+    def name(self) -> str:
+        return self.attack.name
+
+    @property
+    def attacks(self) -> type:
+        return self.attack.attacks
+
+    def missing_inputs(self, target: ModelTarget) -> str:
+        return self.attack.missing_inputs(target)
+
+    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
+        if target not in self.found:
+            self.found[target] = self.attack.run(target, random_state=random_state)
+        return self.found[target]
 
 
 def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
@@ -66,7 +121,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         A scikit-learn estimator with all preprocessing in its pipeline; it is cloned. It gets
         frames of polars.
     rows, labels
-        A frame of any library, or an array, whose columns are called x0, x1, ...; and its labels.
+        A frame of any library, or an array, whose columns are called 0, 1, ...; and its labels.
     budget
         What an attacker may change of a row that is predicted.
     difference
@@ -110,147 +165,171 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     integer_at_least(0, owner=OWNER, random_state=random_state)
     integer_at_least(1, owner=OWNER, attacked_rows=attacked_rows)
     number_between(0, 1, owner=OWNER, low_open=True, high_open=True, held_out=held_out)
+    for name, n in (("partitions", partitions), ("k", k)):
+        integer_at_least(1, owner=OWNER, **({} if n is None else {name: n}))
     for share in shares:
         number_between(0, 0.5, owner=OWNER, low_open=True, shares=share)
-    case = _Case.of(rows, labels, held_out, random_state)
-    names = () if groups is None else (groups,)
-    check_columns(names, case.table.columns, where="the rows")
-    budget = budget.for_rows(case.training[0])
-    learners = learners_of(
-        estimator,
-        budget,
-        partitions=None if regresses else partitions,
-        hardened=hardened,
-        k=k,
-        quasi_identifiers=quasi_identifiers,
+    table, known = as_columns(rows), _labels_of(labels)
+    if known.shape != (table.height,) or table.height < 2 * BLOCKS:
+        raise DataError(
+            f"{OWNER} takes {2 * BLOCKS} rows or more, and a label for each. Got "
+            f"{row_text(table.height)}, and labels of shape {known.shape}."
+        )
+    order = np.random.default_rng(random_state).permutation(table.height)
+    test, train = map(np.sort, np.split(order, [max(1, round(held_out * table.height))]))
+    order = np.concatenate([train, test])
+    case = ModelTarget(
+        model=None,
+        members=table[train],
+        member_labels=known[train],
+        non_members=table[test],
+        non_member_labels=known[test],
+        groups=None if groups is None else _groups(table, groups, order),
+        budget=budget,
     )
-    models = []
+    parts = None if regresses else partitions
+    learners = _learners(estimator, budget, parts, k, quasi_identifiers, hardened=hardened)
+    made = _Known if budget.knows == "model" else _Labels
+    moved = difference if regresses else None
+    evades = [
+        made(rows=n, difference=moved)
+        for n in (attacked_rows, min(attacked_rows, max(LEAST, attacked_rows // SLOWER)))
+    ]
+    poisons = [it for it in poisoning.ATTACKS if issubclass(ModelTarget, it.attacks)]
+    attacks = [_Once(it) for it in (*evades, *(it(shares=tuple(shares)) for it in poisons))]
+    models: list[AssessedModel] = []
+    plain = None
     for place, (name, learn) in enumerate(learners.items()):
         progress(name, place / (len(learners) + 1))
-        models.append(case.assess(name, learn, budget, attacked_rows, difference, groups))
+        model = learn(case.members, case.member_labels, random_state)
+        target = replace(case, model=model, train=learn)
+        plain = plain or target
+        is_slow = isinstance(model, PartitionedClassifier)
+        able = [it for it in attacks[2:] if not it.missing_inputs(target)]
+        report = attack(
+            target,
+            unprotected=plain,
+            attacks=[attacks[is_slow], *able],
+            random_state=random_state,
+        )
+        models.append(_assessed(name, target, evades[is_slow].kept.get(target), report))
     progress("suspicious rows", len(learners) / (len(learners) + 1))
-    found = RobustnessAssessment(
-        rows=len(case.train),
-        held_out_rows=len(case.test),
+    suspicious = np.array([], dtype=np.int64)
+    if not regresses:
+        suspicious = train[suspect_labels(case.members, case.member_labels).rows(NAMED)]
+    return RobustnessAssessment(
+        rows=len(train),
+        held_out_rows=len(test),
         scored_by="R²" if regresses else "accuracy",
         budget=budget,
         models=tuple(models),
-        suspicious_rows=() if regresses else case.suspicious_rows(),
-        suspicious_blocks=case.suspicious_blocks(learners["plain"]),
+        suspicious_rows=tuple(suspicious.tolist()),
+        suspicious_blocks=_blocks(case, learners["plain"], order, random_state),
     )
-    progress("done", 1.0)
-    return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Case:
-    """A table, its labels, the numbers of rows for training and of those held out, and the seed."""
+def _labels_of(labels: Rows) -> Values:
+    known = as_array(labels)
+    cells = pl.Series(known.ravel(), strict=False)
+    if gaps := (cells.fill_nan(None) if cells.dtype.is_float() else cells).null_count():
+        raise DataError(f"Labels are missing in {row_text(gaps)}.")
+    return known
 
-    table: pl.DataFrame
-    labels: Values
-    train: Ints
-    test: Ints
-    seed: int
 
-    @classmethod
-    def of(cls, rows: Rows, labels: Rows, held_out: float, seed: int) -> Self:
-        """Check rows and labels, and hold some of them out."""
-        table = to_polars(rows) if is_frame(rows) else columns_of_array(table_like(rows))
-        known = as_array(labels)
-        if known.shape != (table.height,):
-            raise ParameterError(
-                f"labels must be one for each of {row_text(table.height)}. Got shape {known.shape}."
-            )
-        gaps = pl.Series(known, strict=False)
-        if n := (gaps.fill_nan(None) if gaps.dtype.is_float() else gaps).null_count():
-            raise DataError(f"Labels are missing in {row_text(n)}.")
-        order = np.random.default_rng(seed).permutation(table.height)
-        test, train = np.split(order, [round(held_out * table.height)])
-        if not len(test) or len(train) < BLOCKS:
-            raise DataError(f"{row_text(table.height)} are too few to hold some of them out.")
-        return cls(table, known, np.sort(train), np.sort(test), seed)
+def _groups(table: pl.DataFrame, column: str, order: Ints) -> tuple[list[str], Ints]:
+    """Return names of groups that show no value, and each row's group, as a target has them."""
+    check_columns([column], table.columns, where="the rows")
+    values = table[column].drop_nulls().unique().sort()
+    if len(values) > MOST_GROUPS:
+        raise ParameterError(f"{OWNER} takes {MOST_GROUPS} groups at most. Got {len(values):,}.")
+    numbers = np.full(table.height, -1)
+    for n, value in enumerate(values):
+        numbers[(table[column] == value).fill_null(value=False).to_numpy()] = n
+    return [f"{column} {n + 1} of {len(values)}" for n in range(len(values))], numbers[order]
 
-    @property
-    def training(self) -> Labelled:
-        """The rows that models are trained on, with their labels."""
-        return self.table[self.train], self.labels[self.train]
 
-    @property
-    def held_out(self) -> Labelled:
-        """The rows that models are scored on, with their labels."""
-        return self.table[self.test], self.labels[self.test]
+def _learners(
+    estimator: Model,
+    budget: AttackerBudget,
+    partitions: int | None,
+    k: int | None,
+    names: Sequence[str] | None,
+    *,
+    hardened: bool,
+) -> dict[str, Train]:
+    """Return the plain learner, and one for each defence that is asked for."""
 
-    def assess(
-        self,
-        name: str,
-        learn: Train,
-        budget: AttackerBudget,
-        attacked_rows: int,
-        difference: float | None,
-        groups: str | None,
-    ) -> AssessedModel:
-        """Train a model, score it, and find what it costs to flip what it predicts right."""
-        (rows, labels), (others, true) = self.training, self.held_out
-        model = learn(rows, labels, self.seed)
-        predicted = predictions(model, others)
-        is_right = np.ones(len(true), dtype=bool) if difference else predicted == true
-        draw = np.random.default_rng(self.seed).permutation(np.flatnonzero(is_right))
-        asked = np.sort(draw[:attacked_rows])
-        costs = cost_to_flip(
+    def plain(rows: Rows, labels: Values, seed: int) -> Model:
+        model = _seeded(estimator, seed)
+        with foreign(f"{type(model).__name__} couldn't be fitted to {row_text(len(labels))}"):
+            return model.fit(rows, labels)
+
+    def harden(rows: Rows, labels: Values, seed: int) -> Model:
+        model = _seeded(estimator, seed)
+        return train_hardened(model, rows, labels, budget=budget, random_state=seed)
+
+    def part(rows: Rows, labels: Values, seed: int) -> Model:
+        model = PartitionedClassifier(estimator, n_partitions=partitions, random_state=seed)
+        return model.fit(rows, labels)
+
+    def anonymize(rows: Rows, labels: Values, seed: int) -> Model:
+        model, encoder = _seeded(estimator, seed), None
+        if isinstance(model, Pipeline) and len(model) > 1:
+            model, encoder = model[-1], model[:-1]  # the steps before it encode raw rows
+        made = AnonymizedEstimator(
             model,
-            others[asked],
-            budget,
-            seen=rows,
-            difference=difference,
-            random_state=self.seed,
+            guarantees=[KAnonymity(k=k)],
+            quasi_identifiers=names,
+            encoder=encoder,
+            random_state=seed,
         )
-        certified: tuple[float, ...] = ()
-        if isinstance(model, PartitionedClassifier):
-            survived = np.where(is_right, model.certified_rows(others), -1)
-            certified = tuple(float((survived >= n).mean()) for n in range(survived.max() + 1))
-        return AssessedModel(
-            name=name,
-            score=float((r2_score if difference else accuracy_score)(true, predicted)),
-            costs=costs,
-            parts={each: costs.of(it) for each, it in self._parts(asked, difference, groups)},
-            certified=certified,
-            attacks=None,
-        )
+        return made.fit(rows, labels)
 
-    def _parts(
-        self, asked: Ints, difference: float | None, groups: str | None
-    ) -> Iterator[tuple[str, Bools]]:
-        """Yield which of some held-out rows are of each class, and of each group."""
-        columns = {} if difference else {"class": pl.Series(self.labels)}
-        columns |= {} if groups is None else {f"{groups}: group": self.table[groups]}
-        for word, cells in columns.items():
-            values = cells.unique().sort()
-            if len(values) > MOST_GROUPS:
-                raise ParameterError(
-                    f"A column of groups may have {MOST_GROUPS} values. Got {len(values):,} in "
-                    f"{groups if groups in word else 'the labels'!r}."
-                )
-            own = cells.gather(self.test[asked])
-            for place, value in enumerate(values):
-                is_own = own.eq_missing(value).to_numpy()
-                if is_own.any():
-                    yield f"{word} {place + 1} of {len(values)}", is_own
+    found: dict[str, Train] = {"plain": plain}
+    found |= {"hardened": harden} if hardened else {}
+    found |= {} if partitions is None else {f"{partitions} partitions": part}
+    return found if k is None else {**found, f"{k}-anonymous": anonymize}
 
-    def suspicious_rows(self) -> tuple[int, ...]:
-        """Return the numbers of the training rows whose neighbours have other labels."""
-        return tuple(self.train[suspect_labels(*self.training).rows(NAMED)].tolist())
 
-    def suspicious_blocks(self, learn: Train) -> tuple[tuple[int, int, float], ...]:
-        """Return blocks of rows, and by how much the loss on held-out rows falls without each."""
-        blocks = self.train * BLOCKS // self.table.height
-        found = suspect_blocks(
-            lambda rows, labels: learn(rows, labels, self.seed),
-            self.training,
-            self.held_out,
-            blocks=blocks,
-        )
-        each, first = np.unique(blocks, return_index=True)
-        edges = -(-np.arange(BLOCKS + 1) * self.table.height // BLOCKS)
-        ends = zip(edges[each].tolist(), (edges[each + 1] - 1).tolist(), strict=True)
-        lost = [(*of, float(score)) for of, score in zip(ends, found.scores[first], strict=True)]
-        return tuple(sorted(lost, key=lambda it: -it[2]))
+def _seeded(estimator: Model, seed: int) -> Model:
+    """Return a copy whose seeds are integers, so that the same rows give the same model."""
+    copy = clone(estimator)
+    settings = copy.get_params().items()
+    seeds = [name for name, value in settings if not isinstance(value, Integral)]
+    return copy.set_params(**{n: seed for n in seeds if n.split("__")[-1] == "random_state"})
+
+
+def _assessed(
+    name: str, target: ModelTarget, costs: CostToFlip | None, report: AttackReport
+) -> AssessedModel:
+    """Return a model with its score, and with what is certified of it."""
+    model, true = target.model, target.non_member_labels
+    predicted = predictions(model, target.non_members)
+    survived = np.full(len(true), -1)
+    if isinstance(model, PartitionedClassifier):
+        survived = np.where(predicted == true, model.certified_rows(target.non_members), -1)
+    return AssessedModel(
+        name=name,
+        score=float((r2_score if is_regressor(model) else accuracy_score)(true, predicted)),
+        costs=costs,
+        attacks=report,
+        certified=tuple(float((survived >= n).mean()) for n in range(survived.max() + 1)),
+    )
+
+
+def _blocks(
+    case: ModelTarget, learn: Train, order: Ints, seed: int
+) -> tuple[tuple[int, int, float], ...]:
+    """Return blocks of rows, and by how much the loss on other held-out rows falls without each."""
+    rows, labels, n = case.members, case.member_labels, len(order)
+    of = order * BLOCKS // n
+    own, held_out = of[: len(labels)], of[len(labels) :]
+    kept = [own != block for block in range(BLOCKS)]
+    models = [learn(rows.filter(it), labels[it], seed) for it in [own >= 0, *kept]]
+    whole, *without = (losses_of(it, case.non_members, case.non_member_labels) for it in models)
+    found = [
+        (-(-block * n // BLOCKS), -(-(block + 1) * n // BLOCKS) - 1, float(score))
+        for block, losses in enumerate(without)
+        for score in [(whole - losses)[held_out != block].mean()]
+    ]
+    return tuple(sorted(found, key=lambda it: -it[2]))

@@ -2,194 +2,177 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from math import ceil, floor
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from halfmask.assess._risk import percent
 from halfmask.assess.attacks import EVERYONE, explain_verdicts
-from halfmask.assess.hardening._pictures import DASHES, Drawn, line_chart
+from halfmask.plots.svg import Chart, Curve, Word
 from halfmask.release import PicturesBlock, TableBlock, TextBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from halfmask.assess._arrays import Floats
-    from halfmask.assess.hardening._assessed import AssessedModel
-    from halfmask.assess.robustness import AttackerBudget
+    from halfmask.assess.attacks import AttackReport
+    from halfmask.assess.robustness import AttackerBudget, CostToFlip
+    from halfmask.plots.svg import Anchor, Series
     from halfmask.release.page import AnyBlock
 
+#: Points of a curve: a number across, and a share.
+Points: TypeAlias = "tuple[tuple[float, float], ...]"
 _NONE: Final = "—"
 #: Costs are drawn up to this quantile of the found ones, at so many places.
 _DRAWN, _PLACES = 0.9, 49
-#: What an attacker knows, as a sentence says it.
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 320, 212, 36.0, 230.0, 22.0, 170.0
+#: Names of lines are at least so far from each other.
+_APART: Final = 13.0
+#: The plain model, and defences: of one colour, with dashes of their own.
+_LOOKS: Final = (("before", ""), ("after", ""), ("after", "7 4"), ("after", "2 4"))
 _KNOWS: Final = {"model": "knows the model", "labels": "asks the model for labels alone"}
-_TOTAL: Final = {
-    "greatest": "the greatest cost of a column", "sum": "the sum of the costs of columns",
-    "columns": "the number of changed columns",
+_COSTS: Final = {
+    "greatest": "the most that one of its columns costs", "sum": "what all of its columns cost",
+    "columns": "1 for each changed column",
 }  # fmt: skip
 
 
-def compared(models: Sequence[AssessedModel], scored_by: str) -> TableBlock:
-    """Return the table of all models side by side."""
-    rows = []
-    for it in models:
-        costs = it.costs
-        found = (None, None) if costs is None else (costs.share_flipped, costs.share_proven)
-        survived = [it.certified[n] if n < len(it.certified) else 0.0 for n in (1, 5, 10)]
-        rows.append(
-            [
-                it.name,
-                f"{it.score:.3f}",
-                _NONE if it is models[0] else f"{models[0].score - it.score:.3f}",
-                *(_NONE if share is None else percent(round(share, 4)) for share in found),
-                _NONE if costs is None or costs.median is None else f"{costs.median:.3g}",
-                " / ".join(f"{share:.3f}" for share in survived) if it.certified else _NONE,
-            ]
-        )
-    return TableBlock(
-        title="Models",
-        columns=(
-            *("model", scored_by, "clean cost", "rows that flip", "proven not to flip"),
-            *("median cost to flip", "certified at 1 / 5 / 10 hostile rows"),
-        ),
-        rows=rows,
-        caption="Rows that flip: of those predicted right, by a change within the budget. Proven "
-        "not to flip: by no such change. Certified: the share that stays predicted right, whatever "
-        "so many hostile training rows hold.",
-    )
-
-
-def evasion(models: Sequence[AssessedModel], budget: AttackerBudget) -> Iterator[AnyBlock]:
-    """Yield what the attacker may change, what it costs to flip rows, and which columns do it."""
-    free = [name for name, it in budget.columns.items() if it.change != "no"]
-    said = f"The attacker {_KNOWS[budget.knows]}, and may change {len(free)} columns. A change "
-    yield TextBlock("", [f"{said}costs {_TOTAL[budget.norm]}, at most {budget.most:.3g}."])
-    known = {it.name: it.costs for it in models if it.costs is not None}
-    found = np.concatenate([np.zeros(1), *(it.found for it in known.values())])
+def evasion(
+    costs: Mapping[str, CostToFlip],
+    parts: Mapping[str, Mapping[str, float]],
+    budget: AttackerBudget,
+) -> list[AnyBlock]:
+    """Return what it costs to flip rows of each model, which columns do it, and whose rows flip."""
+    free = sum(it.change != "no" for it in budget.columns.values())
+    said = f"The attacker {_KNOWS[budget.knows]}, and may change {free} columns. A change costs "
+    found = np.concatenate([np.zeros(1), *(it.found for it in costs.values())])
     most = max(2 * budget.most, float(np.quantile(found[np.isfinite(found)], _DRAWN)))
-    at = np.linspace(0, most, _PLACES)
     pictures = []
-    for place, (name, costs) in enumerate(known.items()):
-        series = "after" if place else "before"
-        lines = [Drawn("found", _up_to(costs.found, at), series)]
-        if not costs.exact.all() and not np.isnan(costs.certified).all():
-            lines.append(Drawn("possible", _up_to(costs.certified, at), series, "2 4"))
-        chart = line_chart(
-            lines,
-            name=f"costs-{place}",
-            title=f"Cost to flip, {name}",
-            across="cost of the change",
-            label="{:.2g}".format,
-            ticks=(0.0, most / 2, most),
-            marked=budget.most,
-        )
-        pictures.append((name, chart, ""))
-    if pictures:
-        sentence = (
-            "The share of rows that a change of at most this cost flips. Found: by the attack. "
-            "Possible: no attack flips more, proven."
-        )
-        yield PicturesBlock("Cost to flip", sentence, pictures, series=("", ""))
-        changed = {name: costs.shares_changed for name, costs in known.items()}
-        yield _side_by_side("Changed columns", "of the rows that flip", changed)
-    parts = {it.name: it.flipped_by_part for it in models}
-    yield _side_by_side("Rows that flip, by class and group", "of the rows of", parts)
+    for place, (name, it) in enumerate(costs.items()):
+        series, _ = _LOOKS[min(place, 1)]
+        lines = {"found": _Line(_up_to(it.found, most), series)}
+        if not it.exact.all() and not np.isnan(it.certified).all():
+            lines["possible"] = _Line(_up_to(it.certified, most), series, "2 4")
+        across = ("cost of the change", "{:.2g}".format)
+        chart = _line_chart(f"costs-{place}", lines, across, marked=budget.most)
+        pictures.append((name, chart, chart.description))
+    sentence = "The share of rows that flip by cost. Possible: no attack can flip more, proven."
+    changed = {name: it.shares_changed for name, it in costs.items()}
+    return [
+        TextBlock("", [f"{said}{_COSTS[budget.norm]}, in all at most {budget.most:.3g}."]),
+        PicturesBlock("Cost to flip", sentence, pictures, series=("", "")),
+        _side_by_side("Changed columns, of the rows that flip", "column", changed),
+        _side_by_side("Rows that flip, by class and group", "rows", parts),
+    ]
 
 
-def _up_to(costs: Floats, at: Floats) -> list[tuple[float, float]]:
+def _up_to(costs: Floats, most: float) -> Points:
     """Return the share of costs up to each place; NaN, nothing proven, is a cost of 0."""
+    at = np.linspace(0, most, _PLACES)
     shares = (np.nan_to_num(costs, posinf=np.inf)[:, None] <= at).mean(axis=0)
-    return list(zip(at.tolist(), shares.tolist(), strict=True))
+    return tuple(zip(at.tolist(), shares.tolist(), strict=True))
 
 
-def _side_by_side(
-    title: str, head: str, shares: Mapping[str, Mapping[str, float]], caption: str = ""
-) -> TableBlock:
+def _side_by_side(title: str, head: str, shares: Mapping[str, Mapping[str, float]]) -> TableBlock:
     """Return a table of shares, a column for each model."""
     names = dict.fromkeys(name for each in shares.values() for name in each)
     rows = [
         [name, *(percent(round(it[name], 4)) if name in it else _NONE for it in shares.values())]
         for name in names
     ]
-    return TableBlock(title=title, columns=(head, *shares), rows=rows, caption=caption)
+    return TableBlock(title=title, columns=(head, *shares), rows=rows)
 
 
-def poisoning(models: Sequence[AssessedModel]) -> Iterator[AnyBlock]:
-    """Yield what hostile training rows do, and how many of them are survived."""
-    kinds = dict.fromkeys(kind for it in models for kind in it.curves)
+def poisoning(
+    curves: Mapping[str, Mapping[str, Points]], certified: Mapping[str, Sequence[float]]
+) -> list[AnyBlock]:
+    """Return what hostile training rows do, and how many of them are survived."""
     pictures = []
-    for kind in kinds:
-        lines = [
-            Drawn(it.name, it.curves[kind], "after" if place else "before", DASHES[place % len(DASHES)])
-            for place, it in enumerate(models)
-            if kind in it.curves
-        ]
-        most = max(x for it in lines for x, _ in it.points)
-        chart = line_chart(
-            lines,
-            name="-".join(kind.replace(":", "").split()),
-            title=kind,
-            across="hostile rows of all training rows",
-            label=percent,
-            ticks=(0.0, most / 2, most),
-        )
-        pictures.append((kind, chart, ""))
-    for it in models:
-        if it.certified:
-            points = [(float(n), share) for n, share in enumerate(it.certified)]
-            chart = line_chart(
-                [Drawn(it.name, points, "after")],
-                name="certified",
-                title="Certified accuracy",
-                across="hostile rows",
-                label="{:.0f}".format,
-                ticks=(0.0, *points[-1][:1]),
-            )
-            pictures.append(("Certified accuracy", chart, ""))
-    sentence = "What is left of each model by the share of hostile training rows."
-    if pictures:
-        yield PicturesBlock("Over the share of hostile rows", sentence, pictures, series=("", ""))
-    shares = {
-        it.name: {
-            f"{kind}, {percent(x)} hostile": share
-            for kind, curve in it.curves.items()
-            for x, share in curve
-        }
-        for it in models
-    }
-    yield _side_by_side("The same in numbers", "attack and measure", shares)
+    for place, kind in enumerate(dict.fromkeys(name for it in curves.values() for name in it)):
+        looks = zip(curves.items(), _LOOKS, strict=False)
+        lines = {name: _Line(of[kind], *look) for (name, of), look in looks if kind in of}
+        chart = _line_chart(f"poison-{place}", lines, ("share of hostile rows", percent))
+        pictures.append((kind.replace("-", " "), chart, chart.description))
+    for name, shares in certified.items():
+        lines = {name: _Line(tuple((float(n), it) for n, it in enumerate(shares)), "after")}
+        chart = _line_chart("certified", lines, ("hostile rows", "{:.0f}".format))
+        pictures.append(("certified accuracy", chart, chart.description))
+    sentence = "Certified accuracy: rows that stay predicted right, whatever hostile rows hold."
+    return [PicturesBlock("Over hostile rows", sentence, pictures, series=("", ""))]
 
 
-def verdicts(models: Sequence[AssessedModel]) -> TableBlock:
+def verdicts(reports: Mapping[str, AttackReport]) -> TableBlock:
     """Return a table of all findings about everyone."""
     rows, found = [], []
-    for model in models:
-        for each in model.attacks.findings:
+    for name, report in reports.items():
+        for each in (it for it in report.findings if it.outcome.group == EVERYONE):
             outcome, plain = each.outcome, each.positive_control
-            if outcome.group == EVERYONE:
-                found.append(each)
-                shares = [outcome.success, outcome.reference, plain and plain.success]
-                is_there = not each.failure and outcome.trials
-                said = [f"{it.value:.3f}" if it and is_there else _NONE for it in shares]
-                rows.append([model.name, outcome.attack, outcome.measure, *said, each.verdict])
+            arms = (outcome.success, outcome.reference, plain and plain.success)
+            is_there = not each.failure and outcome.trials
+            shares = [f"{arm.value:.3f}" if arm and is_there else _NONE for arm in arms]
+            rows.append([name, outcome.attack, outcome.measure, *shares, each.verdict, each.why])
+            found.append(each)
     return TableBlock(
         title="Verdicts",
-        columns=("model", "attack", "measure", "attacked", "control", "plain model", "verdict"),
+        columns=("model", "attack", "measure", "attacked", "control", "plain", "verdict", "why"),
         rows=rows,
         caption=" ".join(explain_verdicts(found)),
     )
 
 
-def suspicious(rows: Sequence[int], blocks: Sequence[tuple[int, int, float]]) -> Iterator[AnyBlock]:
-    """Yield the most suspicious training rows, and blocks of rows, by number from 0."""
-    if rows:
-        said = f"Rows {', '.join(f'{row:,}' for row in rows)} have labels unlike their neighbours'."
-        yield TextBlock("Suspicious rows", [said, "Rows are numbered from 0."])
-    yield TableBlock(
-        title="Suspicious blocks of rows",
-        columns=("rows", "loss on held-out rows that it adds"),
-        rows=[[f"{first:,} to {last:,}", f"{lost:+.4f}"] for first, last, lost in blocks],
-        caption="A model was trained without each block. A block that adds much is suspicious.",
+class _Line(NamedTuple):
+    points: Points
+    series: Series
+    dashes: str = ""
+
+
+def _line_chart(
+    name: str,
+    lines: Mapping[str, _Line],
+    across: tuple[str, Callable[[float], str]],
+    *,
+    marked: float | None = None,
+) -> Chart:
+    """Draw shares over a number, each line with its name at its end; a budget is marked."""
+    (axis, label), points = across, [it for line in lines.values() for it in line.points]
+    shares, most = [share for _, share in points], max(x for x, _ in points) or 1.0
+    low = 0.0 if marked else floor(min(shares) * 10) / 10
+    high = 1.0 if marked else max(ceil(max(shares) * 10) / 10, low + 0.1)
+
+    def at(x: float, share: float) -> tuple[float, float]:
+        up = (share - low) / (high - low)
+        return _LEFT + (_RIGHT - _LEFT) * x / most, _BOTTOM - (_BOTTOM - _TOP) * up
+
+    curves, words = [], [_word(axis, (_LEFT + _RIGHT) / 2, _HEIGHT - 6, "middle")]
+    for share in (low, (low + high) / 2, high):
+        curves.append(Curve(series="rule", points=(at(0.0, share), at(most, share))))
+        words.append(_word(f"{share:.0%}", _LEFT - 6, at(0.0, share)[1] + 4, "end"))
+    words += [_word(label(x), at(x, low)[0], _BOTTOM + 16, "middle") for x in (0.0, most / 2, most)]
+    if marked is not None:
+        curves.append(Curve(series="rule", points=(at(marked, low), at(marked, high)), dashes="3"))
+        words.append(_word("budget", at(marked, low)[0], _TOP - 6, "middle"))
+    y, said = -_APART, []
+    for each, (path, series, dashes) in sorted(lines.items(), key=lambda it: -it[1].points[-1][1]):
+        curves.append(Curve(series=series, points=tuple(at(*it) for it in path), dashes=dashes))
+        y = max(y + _APART, at(*path[-1])[1] + 4)
+        words.append(_word(each, _RIGHT + 6, y, "start", strong=True))
+        shown = ", ".join(f"{share:.1%} at {label(x)}" for x, share in path[:: len(path) // 6 + 1])
+        said.append(f"{each.capitalize()}: {shown}.")
+    return Chart(
+        name=name,
+        title=f"{', '.join(lines)} over {axis}",
+        description=" ".join(said),
+        width=_WIDTH,
+        height=_HEIGHT,
+        bars=(),
+        words=tuple(words),
+        baseline=None,
+        outline="",
+        rows=(),
+        curves=tuple(curves),
     )
+
+
+def _word(text: str, x: float, y: float, anchor: Anchor, *, strong: bool = False) -> Word:
+    return Word(text=text, x=round(x, 1), y=round(y, 1), anchor=anchor, strong=strong)

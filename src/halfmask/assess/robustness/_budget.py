@@ -13,14 +13,14 @@ import polars as pl
 import tomlkit
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, SchemaError
+from halfmask._foreign import foreign
 from halfmask._validation import is_text, list_of, mapping_of, number_between, one_of
-from halfmask.assess.robustness._features import as_columns
-from halfmask.data import Schema
+from halfmask.data import Schema, to_polars
 from halfmask.description import describe
 from halfmask.description.column_names import hint_of
 
 if TYPE_CHECKING:
-    from halfmask.assess._arrays import Bools, Floats
+    from halfmask.assess._arrays import Bools, Floats, Rows
     from halfmask.description import Description
 
 #: In which direction a number may be changed; categories: to any, or not at all.
@@ -56,12 +56,12 @@ class ColumnBudget:
 
     def __post_init__(self) -> None:
         one_of(get_args(Change), owner="ColumnBudget", change=self.change)
-        given = [limit for limit in (self.low, self.high) if limit is not None]
-        for limit in given:
-            number_between(-inf, inf, owner="ColumnBudget", limit=limit)
+        limits = {"low": self.low, "high": self.high}
+        given = {name: limit for name, limit in limits.items() if limit is not None}
+        number_between(-inf, inf, owner="ColumnBudget", **given)
         if self.cost is not None:
             number_between(0, inf, owner="ColumnBudget", low_open=True, cost=self.cost)
-        if given and given[0] > given[-1]:
+        if self.low is not None and self.high is not None and self.low > self.high:
             raise ParameterError("The low of a ColumnBudget must be at most its high.")
         if self.categories is not None:
             list_of("texts", is_text, owner="ColumnBudget", categories=self.categories)
@@ -251,8 +251,9 @@ class AttackerBudget:
         rows, changed
             The rows before and after, with the same columns.
         """
-        each = [self._costs(name, rows[name], changed[name]) for name in rows.columns]
-        broken = [it.holds(rows) & ~it.holds(changed) for it in self.relations]
+        with np.errstate(invalid="ignore"):  # of infinite cells
+            each = [self._costs(name, rows[name], changed[name]) for name in rows.columns]
+            broken = [it.holds(rows) & ~it.holds(changed) for it in self.relations]
         return np.where(np.any(broken, axis=0), inf, combined(np.column_stack(each), self.norm))
 
     def to_dict(self) -> dict[str, Any]:
@@ -308,6 +309,14 @@ def _is_a(kind: Any) -> Callable[[object], bool]:  # noqa: ANN401 # a type or se
 def combined(costs: Floats, norm: Norm) -> Floats:
     """Return the costs of columns, the last axis, as one cost."""
     return np.asarray(costs.max(axis=-1, initial=0.0) if norm == "greatest" else costs.sum(axis=-1))
+
+
+def as_columns(rows: Rows) -> pl.DataFrame:
+    """Return rows of any kind as columns, those of an array under their numbers."""
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2:
+        return to_polars(rows)
+    with foreign(f"The array of {len(rows):,} rows can't be turned into columns"):
+        return to_polars(pl.DataFrame({str(n): each.tolist() for n, each in enumerate(rows.T)}))
 
 
 def is_number(cells: pl.Series) -> bool:

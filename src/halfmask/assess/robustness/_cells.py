@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from halfmask.assess.robustness._budget import is_whole, numbers
-from halfmask.assess.robustness._features import NumberFeature
+from halfmask.assess.robustness._features import CategoryFeatures, NumberFeature
 from halfmask.kernels.attacks.flips import Forest
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.robustness._budget import AttackerBudget
-    from halfmask.assess.robustness._features import CategoryFeatures, FeatureMap
+    from halfmask.assess.robustness._features import FeatureMap
     from halfmask.assess.robustness._trees import TreeNodes
 
     Cells = NDArray[np.int32]
@@ -37,11 +37,12 @@ class NumberCells:
         asked: Callable[[Floats], Floats],
     ) -> None:  # fmt: skip
         self.features, self.trees = features, trees
-        self.is_single, self.is_whole = kind == pl.Float32, is_whole(kind)
+        self.kind, self.is_whole = kind, is_whole(kind)
         self.far = max(abs(it.shift / it.scale) for it in features)
         inner = trees.left >= 0
         self.nodes = [np.flatnonzero(inner & (trees.feature == it.feature)) for it in features]
-        self.cuts = [np.unique(trees.threshold[it]) for it in self.nodes]
+        cuts = (np.unique(trees.threshold[it]) for it in self.nodes)
+        self.cuts = [it[np.isfinite(it)] for it in cuts]  # missing cells alone pass infinite ones
         pairs = list(zip(features, self.cuts, strict=True))
         self._own = [(trees.edges(cuts) - it.shift) / it.scale for it, cuts in pairs]
         self._every = self.edges = np.sort(np.concatenate(self._own))
@@ -78,7 +79,7 @@ class NumberCells:
         """Write the last cell on the left of each node."""
         for nodes, cuts, edges in zip(self.nodes, self.cuts, self._own, strict=True):
             at = np.searchsorted(cuts, self.trees.threshold[nodes])
-            cut[nodes] = self.index[np.searchsorted(self._every, edges[at])]
+            cut[nodes] = self.index[np.searchsorted(self._every, np.append(edges, np.inf)[at])]
 
     def nearest(self, cell: Cells, own: Cells) -> Floats:
         """Return the number in each cell that is nearest to another cell; infinite at the end."""
@@ -91,14 +92,13 @@ class NumberCells:
         step = np.where(up, _ROUNDINGS, -_ROUNDINGS) * size
         number = edge + step
         for _ in range(_NUDGES):
-            number = number.astype(np.float32 if self.is_single else np.float64)
-            number = number.astype(np.float64)
+            number = numbers(pl.Series(number).cast(self.kind, strict=False))  # what it can hold
             here = self.of_numbers(number)
             short = inside & np.where(up, here < cell, here > cell)
             if not short.any():
                 break
             step *= 2
-            number[short] = (edge + step)[short]
+            number = np.where(short, edge + step, number)
         return np.where(inside & (self.of_numbers(number) != cell), edge, number)
 
 
@@ -108,7 +108,7 @@ class CategoryCodes:
     def __init__(self, features: CategoryFeatures, rows: Floats) -> None:
         self.features = features
         codes: dict[bytes, int] = {}
-        every = [*np.array(features.values, dtype=float), *rows[:, np.array(features.features)]]
+        every = [*features.values, *rows[:, np.array(features.features)]]
         found = [codes.setdefault((each + 0.0).tobytes(), i) for i, each in enumerate(every)]
         known = len(features.values)
         place = {it: i for i, it in enumerate(dict.fromkeys([*range(known), *found]))}
@@ -127,11 +127,11 @@ class CellTable:
         read = {it.feature for it in mapped.numbers}.union(
             *(it.features for it in mapped.categories)
         )
+        by_sets = {int(trees.feature[node]) for node in trees.on_left} - read
         constant = [
-            NumberFeature(column=f"\0{it}", feature=it)
-            for it in range(mapped.n_features)
-            if it not in read
+            NumberFeature(f"\0{it}", it) for it in set(range(mapped.n_features)) - read - by_sets
         ]
+        by_set = [CategoryFeatures(f"\0{it}", (it,), (), np.empty((0, 1))) for it in by_sets]
         by_name: dict[str, list[NumberFeature]] = {}
         for number in (*mapped.numbers, *constant):
             by_name.setdefault(number.column, []).append(number)
@@ -139,13 +139,14 @@ class CellTable:
             name: NumberCells(it, trees, features, *self._kind(mapped, name))
             for name, it in by_name.items()
         }
-        self.codes = {it.column: CategoryCodes(it, features) for it in mapped.categories}
+        self.codes = {
+            it.column: CategoryCodes(it, features) for it in (*mapped.categories, *by_set)
+        }
         self.names = (*self.numbers, *self.codes)
         n, shape = len(self.names), (rows.height, len(self.names))
         self.own, self.x, self.unit = np.zeros(shape, dtype=np.int32), np.zeros(shape), np.ones(n)
-        self.low, self.high = self.own.copy(), self.own.copy()
-        words = max(((len(it.values) - 1) // _WORD + 1 for it in self.codes.values()), default=1)
-        free = np.zeros((*shape, words * _WORD), dtype=bool)
+        words = max([2, *((len(it.values) - 1) // _WORD + 1 for it in self.codes.values())])
+        self.allowed = np.zeros((*shape, words), dtype=np.int64)
         self.is_category = np.arange(n) >= len(self.numbers)
         for c, name in enumerate(self.names):
             self.unit[c] = unit_of(budget, name)
@@ -154,9 +155,11 @@ class CellTable:
                 continue
             codes = self.codes[name]
             self.own[:, c] = codes.own
-            free[:, c, : len(codes.features.categories)] = may_write(budget, codes.features, rows)
-            free[np.arange(shape[0]), c, codes.own] = True
-        self.free = _bits(free)
+            free = np.zeros((shape[0], words * _WORD), dtype=bool)
+            if codes.features.categories:
+                free[:, : len(codes.features.categories)] = may_write(budget, codes.features, rows)
+            free[np.arange(shape[0]), codes.own] = True
+            self.allowed[:, c] = _bits(free)
 
     def _kind(
         self, mapped: FeatureMap, name: str
@@ -166,19 +169,21 @@ class CellTable:
 
         def asked(cells: Floats) -> Floats:
             rows = self.rows[np.zeros(len(cells), dtype=np.int64)]
-            return mapped.features(rows.with_columns(pl.Series(name, cells).cast(kind, strict=False)))
+            return mapped.features(
+                rows.with_columns(pl.Series(name, cells).cast(kind, strict=False))
+            )
 
         return kind, asked
 
     def _fill(self, c: int, budget: AttackerBudget) -> None:
-        cells = self.numbers[self.names[c]]
-        own = self.own[:, c] = self.low[:, c] = self.high[:, c] = cells.own
+        cells, ends = self.numbers[self.names[c]], self.allowed[:, c]
+        own = self.own[:, c] = ends[:, 0] = ends[:, 1] = cells.own
         if self.names[c] in self.rows.columns:
             self.x[:, c] = numbers(self.rows[self.names[c]])
             low, high = budget.interval(self.rows[self.names[c]])
             there = np.isfinite(self.x[:, c])
-            self.low[there, c] = np.minimum(own, cells.of_numbers(low))[there]
-            self.high[there, c] = np.maximum(own, cells.of_numbers(high))[there]
+            ends[there, 0] = np.minimum(own, cells.of_numbers(low))[there]
+            ends[there, 1] = np.maximum(own, cells.of_numbers(high))[there]
 
     def forest(self, norm: str) -> Forest:
         """Return the trees in cells and codes; what their leaves gain is to be filled in."""
@@ -199,14 +204,14 @@ class CellTable:
                 _, first, which = np.unique(asked, axis=1, return_index=True, return_inverse=True)
                 column[nodes], cut[nodes] = c, which + len(sets)
                 for node in nodes[first]:
-                    on_left = np.zeros(self.free.shape[2] * _WORD, dtype=bool)
+                    on_left = np.zeros(self.allowed.shape[2] * _WORD, dtype=bool)
                     on_left[: len(codes.values)] = trees.goes_left(node, codes.values[:, place])
                     sets.append(on_left)
         parent = np.full(len(inner), -1, dtype=np.int32)
         parent[left[inner]] = parent[right[inner]] = np.flatnonzero(inner)
         ends = [it.ends for it in self.numbers.values()]
         starts = np.cumsum([0, *[it.shape[1] for it in ends], *[0] * len(self.codes)])
-        sets.append(np.zeros(self.free.shape[2] * _WORD, dtype=bool))
+        sets.append(np.zeros(self.allowed.shape[2] * _WORD, dtype=bool))
         return Forest(
             column, cut, left, right, parent, trees.missing_left,
             np.zeros(len(inner)), trees.roots.astype(np.int32),
@@ -261,6 +266,6 @@ def with_cells(
     return rows.with_columns(columns)
 
 
-def _bits(flags: Bools) -> NDArray[np.uint64]:
+def _bits(flags: Bools) -> Ints:
     packed = np.packbits(flags, axis=-1, bitorder="little")
-    return np.ascontiguousarray(packed).view(np.dtype("<u8")).astype(np.uint64)
+    return np.ascontiguousarray(packed).view(np.dtype("<i8")).astype(np.int64)

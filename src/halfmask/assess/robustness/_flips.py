@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least
 from halfmask.assess.robustness._black_box import flip_by_labels
+from halfmask.assess.robustness._budget import AttackerBudget
 from halfmask.assess.robustness._by_model import flip_by_model
 from halfmask.assess.robustness._cost_to_flip import either
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Model, Rows
-    from halfmask.assess.robustness._budget import AttackerBudget
     from halfmask.assess.robustness._cost_to_flip import CostToFlip
 
 
@@ -56,7 +58,7 @@ def cost_to_flip(
     DataError
         If there are no rows, the model fails, or it predicts NaN.
     ParameterError
-        If a regressor's `difference` is missing.
+        If a regressor's `difference` is missing, or a classifier's is given.
 
     Notes
     -----
@@ -68,21 +70,20 @@ def cost_to_flip(
     certified. Whole numbers and truth values, by a column's type, stay such; of linear models with
     the norm ``"sum"`` they are certified from below.
     """
-    known = None
-    if budget.knows == "model":
-        known = flip_by_model(model, rows, budget, seen=seen, difference=difference)
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads with scikit-learn
+
+    if not isinstance(budget, AttackerBudget):
+        raise ParameterError("The 'budget' parameter of cost_to_flip must be an AttackerBudget.")
+    integer_at_least(0, owner="cost_to_flip", effort=effort, random_state=random_state)
+    asked: dict[str, Any] = {"seen": seen, "difference": difference}
+    # Threads that wait for each other in a busy machine cost more than they save: 80 s for 4.
+    with threadpool_limits(limits=1, user_api="openmp"):
+        known = flip_by_model(model, rows, budget, **asked) if budget.knows == "model" else None
         if known is not None and known.exact.all():
             return known
-    asked = flip_by_labels(
-        model,
-        rows,
-        budget,
-        seen=seen,
-        difference=difference,
-        effort=effort,
-        random_state=random_state,
-    )
-    return asked if known is None else _cheaper(known, asked)
+        asked |= {"effort": effort, "random_state": random_state}
+        found = flip_by_labels(model, rows, budget, **asked)
+    return found if known is None else _cheaper(known, found)
 
 
 def _cheaper(known: CostToFlip, asked: CostToFlip) -> CostToFlip:

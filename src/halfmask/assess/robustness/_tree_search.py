@@ -60,10 +60,10 @@ class TreeSearch:
     ) -> TreeSearch | None:  # fmt: skip
         """Search all rows; ``None`` of other models."""
         found = read_trees(model)
-        coded = {feature for it in mapped.categories for feature in it.features}
-        if any(it.scale < 0 for it in mapped.numbers):
+        if found is None or any(it.scale < 0 for it in mapped.numbers):
             return None  # the sides of splits would be exchanged
-        if found is None or any(int(found[0].feature[it]) not in coded for it in found[0].on_left):
+        by_sets = {int(found[0].feature[node]) for node in found[0].on_left}
+        if by_sets & {it.feature for it in mapped.numbers}:
             return None
         cells = CellTable(mapped, found[0], rows, budget)
         leaves = find_leaves(cells.forest(budget.norm), cells.own[:_CHECKED]).astype(np.int64)
@@ -78,8 +78,7 @@ class TreeSearch:
         certified, found, flipped = self.certified[at], self.found[at], self.flipped[at]
         flip_rows(
             self.forest._replace(gain=goal.gain.copy()), cells.own[at], cells.x[at], goal.gained,
-            (cells.low[at], cells.high[at], cells.free[at]), goal.needs, self.effort,
-            certified, found, flipped,
+            cells.allowed[at], goal.needs, self.effort, certified, found, flipped,
         )  # fmt: skip
         self.certified[at], self.found[at], self.flipped[at] = certified, found, flipped
 

@@ -127,7 +127,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     difference
         By how much a predicted number must change; regressors need it.
     shares
-        The shares of hostile training rows that poisoning is tried with.
+        The shares of hostile training rows that poisoning is tried with; none: it isn't.
     partitions
         How many models vote in the partitioned defence; ``None``: without it, as for regressors.
     hardened
@@ -195,7 +195,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         made(rows=n, difference=moved)
         for n in (attacked_rows, min(attacked_rows, max(LEAST, attacked_rows // SLOWER)))
     ]
-    poisons = [it for it in poisoning.ATTACKS if issubclass(ModelTarget, it.attacks)]
+    poisons = [it for it in poisoning.ATTACKS if it.attacks is ModelTarget and shares]
     attacks = [_Once(it) for it in (*evades, *(it(shares=tuple(shares)) for it in poisons))]
     models: list[AssessedModel] = []
     plain = None
@@ -212,7 +212,8 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
             attacks=[attacks[is_slow], *able],
             random_state=random_state,
         )
-        models.append(_assessed(name, target, evades[is_slow].kept.get(target), report))
+        measured = [it for each in attacks for it in each.found.get(target, ())]
+        models.append(_assessed(name, target, evades[is_slow].kept.get(target), measured, report))
     progress("suspicious rows", len(learners) / (len(learners) + 1))
     suspicious = np.array([], dtype=np.int64)
     if not regresses:
@@ -300,7 +301,11 @@ def _seeded(estimator: Model, seed: int) -> Model:
 
 
 def _assessed(
-    name: str, target: ModelTarget, costs: CostToFlip | None, report: AttackReport
+    name: str,
+    target: ModelTarget,
+    costs: CostToFlip | None,
+    measured: Sequence[Outcome],
+    report: AttackReport,
 ) -> AssessedModel:
     """Return a model with its score, and with what is certified of it."""
     model, true = target.model, target.non_member_labels
@@ -312,6 +317,7 @@ def _assessed(
         name=name,
         score=float((r2_score if is_regressor(model) else accuracy_score)(true, predicted)),
         costs=costs,
+        measured=tuple(measured),
         attacks=report,
         certified=tuple(float((survived >= n).mean()) for n in range(survived.max() + 1)),
     )

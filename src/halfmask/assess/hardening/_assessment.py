@@ -17,7 +17,6 @@ from halfmask.release import TableBlock, TextBlock, html_page
 from halfmask.release.page import ChapterBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from halfmask.assess.attacks import AttackReport, Outcome
@@ -41,8 +40,10 @@ class AssessedModel(Facts):
         Its accuracy on held-out rows, or R² of a regressor.
     costs
         What it costs to flip held-out rows that it predicts right; ``None``: evasion failed.
+    measured
+        What each attack measured, by group.
     attacks
-        Evasion and poisoning, with the plain model as positive control.
+        The findings, with the plain model as positive control.
     certified
         For 0, 1, 2, ... hostile rows, the share of held-out rows whose right prediction provably
         survives them; empty where nothing is proven.
@@ -53,20 +54,21 @@ class AssessedModel(Facts):
     name: str
     score: float
     costs: CostToFlip | None = field(repr=False)
+    measured: tuple[Outcome, ...] = field(repr=False)
     attacks: AttackReport = field(repr=False)
     certified: tuple[float, ...] = field(default=(), repr=False)
 
     @property
     def flipped_by_part(self) -> dict[str, float]:
         """The share of rows that flip within the budget, by class and by group."""
-        found = [it for it in self._of("evasion") if it.measure == _FLIPS and it.trials]
-        return {it.group: it.success.value for it in found if it.group != EVERYONE}
+        found = [it for it in self.measured if it.measure == _FLIPS and it.group != EVERYONE]
+        return {it.group: it.success.value for it in found if it.trials}
 
     @property
     def curves(self) -> dict[str, Points]:
         """What poisoning does, over the share of hostile rows, by attack and measure."""
         curves: dict[str, dict[float, float]] = defaultdict(dict)
-        for it in self._of("poisoning"):
+        for it in (it for it in self.measured if "share" in it.details):
             measure, ends = it.measure.partition(" at ")[0], (it.control.value, it.success.value)
             if measure == "accuracy lost":
                 measure = "accuracy"
@@ -74,11 +76,6 @@ class AssessedModel(Facts):
             curve = curves[f"{it.attack.rpartition('/')[2]}: {measure}"]
             curve[0.0], curve[it.details["share"]] = ends
         return {name: tuple(sorted(curve.items())) for name, curve in curves.items()}
-
-    def _of(self, family: str) -> Iterator[Outcome]:
-        for each in self.attacks.findings:
-            if each.outcome.attack.startswith(f"{family}/") and not each.failure:
-                yield each.outcome
 
     @property
     def sentence(self) -> str:

@@ -96,17 +96,18 @@ def test_certified_accuracy_starts_at_the_accuracy_and_falls(found):
 
 def test_what_poisoning_does_is_drawn_from_what_attacks_measured(found):
     kinds = {
-        *("random-flips: accuracy", "targeted-flips: accuracy", "targeted-flips: targeted error"),
-        *("insertions: accuracy", "insertions: targeted error", "backdoor: trigger rate"),
+        *("random-flips: accuracy", "targeted-flips: accuracy", "insertions: accuracy"),
+        *("backdoor: accuracy", "targeted-flips: targeted error", "insertions: targeted error"),
+        "backdoor: trigger rate",
     }
     for model in found.models:
         assert set(model.curves) == kinds
-        rates = {it.measure: it for it in model.measured}
-        backdoor = rates["trigger rate at 20 % hostile rows"]
+        rates = {(it.attack, it.measure): it for it in model.measured}
+        backdoor = rates["poisoning/backdoor", "trigger rate at 20 % hostile rows"]
         ends = ((0.0, backdoor.control.value), (0.2, backdoor.success.value))
         assert model.curves["backdoor: trigger rate"] == ends
-        lost = rates["accuracy lost at 20 % hostile rows"].success.value
-        accuracy = dict(model.curves["insertions: accuracy"])
+        lost = rates["poisoning/random-flips", "accuracy lost at 20 % hostile rows"].success.value
+        accuracy = dict(model.curves["random-flips: accuracy"])
         assert accuracy[0.0] - accuracy[0.2] == pytest.approx(lost)
     assert found.models[0].curves["backdoor: trigger rate"][1][1] > 0.9
     assert "A backdoor of 20 % hostile rows works in" in found.sentences[0]

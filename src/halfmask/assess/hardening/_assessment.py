@@ -69,12 +69,15 @@ class AssessedModel(Facts):
         """What poisoning does, over the share of hostile rows, by attack and measure."""
         curves: dict[str, dict[float, float]] = defaultdict(dict)
         for it in (it for it in self.measured if "share" in it.details):
-            measure, ends = it.measure.partition(" at ")[0], (it.control.value, it.success.value)
-            if measure == "accuracy lost":
-                measure = "accuracy"
-                ends = it.details["accuracy without attack"], it.details["accuracy under attack"]
-            curve = curves[f"{it.attack.rpartition('/')[2]}: {measure}"]
-            curve[0.0], curve[it.details["share"]] = ends
+            names = "accuracy without attack", "accuracy under attack"
+            ends = {
+                "accuracy": tuple(it.details[name] for name in names),
+                it.measure.partition(" at ")[0]: (it.control.value, it.success.value),
+            }
+            for measure, (before, after) in ends.items():
+                if measure != "accuracy lost":
+                    curve = curves[f"{it.attack.rpartition('/')[2]}: {measure}"]
+                    curve[0.0], curve[it.details["share"]] = before, after
         return {name: tuple(sorted(curve.items())) for name, curve in curves.items()}
 
     @property

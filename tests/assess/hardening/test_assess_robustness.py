@@ -102,7 +102,7 @@ def test_what_poisoning_does_is_drawn_from_what_attacks_measured(found):
     }
     for model in found.models:
         assert set(model.curves) == kinds
-        rates = {(it.attack, it.measure): it for it in model.measured}
+        rates = {key_of(it)[:2]: it.outcome for it in model.attacks.findings}
         backdoor = rates["poisoning/backdoor", "trigger rate at 20 % hostile rows"]
         ends = ((0.0, backdoor.control.value), (0.2, backdoor.success.value))
         assert model.curves["backdoor: trigger rate"] == ends

@@ -19,7 +19,7 @@ from halfmask.release.page import ChapterBlock
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from halfmask.assess.attacks import AttackReport, Outcome
+    from halfmask.assess.attacks import AttackReport
     from halfmask.assess.hardening._page import Points
     from halfmask.assess.robustness import AttackerBudget, CostToFlip
 
@@ -40,10 +40,8 @@ class AssessedModel(Facts):
         Its accuracy on held-out rows, or R² of a regressor.
     costs
         What it costs to flip held-out rows that it predicts right; ``None``: evasion failed.
-    measured
-        What each attack measured, by group.
     attacks
-        The findings, with the plain model as positive control.
+        Evasion and poisoning, with the plain model as positive control.
     certified
         For 0, 1, 2, ... hostile rows, the share of held-out rows whose right prediction provably
         survives them; empty where nothing is proven.
@@ -54,21 +52,20 @@ class AssessedModel(Facts):
     name: str
     score: float
     costs: CostToFlip | None = field(repr=False)
-    measured: tuple[Outcome, ...] = field(repr=False)
     attacks: AttackReport = field(repr=False)
     certified: tuple[float, ...] = field(default=(), repr=False)
 
     @property
     def flipped_by_part(self) -> dict[str, float]:
         """The share of rows that flip within the budget, by class and by group."""
-        found = [it for it in self.measured if it.measure == _FLIPS and it.group != EVERYONE]
-        return {it.group: it.success.value for it in found if it.trials}
+        found = (it.outcome for it in self.attacks.findings if it.outcome.measure == _FLIPS)
+        return {it.group: it.success.value for it in found if it.group != EVERYONE and it.trials}
 
     @property
     def curves(self) -> dict[str, Points]:
         """What poisoning does, over the share of hostile rows, by attack and measure."""
         curves: dict[str, dict[float, float]] = defaultdict(dict)
-        for it in (it for it in self.measured if "share" in it.details):
+        for it in (it.outcome for it in self.attacks.findings if "share" in it.outcome.details):
             names = "accuracy without attack", "accuracy under attack"
             ends = {
                 "accuracy": tuple(it.details[name] for name in names),

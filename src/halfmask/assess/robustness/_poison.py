@@ -1,11 +1,11 @@
-"""Poisons: what an attacker does to training rows, as a value that spoils a table."""
+"""Poisons: what an attacker does to a share of the training rows, each a value."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -16,22 +16,15 @@ from halfmask._validation import check_fields
 from halfmask.assess.robustness._budget import is_number, numbers
 
 if TYPE_CHECKING:
-    from halfmask.assess._arrays import Floats, Ints, Value, Values
+    from halfmask.assess._arrays import Floats, Ints, Values
 
-#: Numbers of more different values than this are written at their ends in a trigger.
-FEW = 20
-#: Cells of a trigger that are tried, the rarest ones.
-MOST_CELLS = 40
+#: Of numbers with more different values than this a trigger has the least or the greatest.
+FEW: Final = 20
+#: Cells of which the rarest pair is a trigger: the rarest ones alone.
+MOST_CELLS: Final = 40
 #: Rows that an attacker's own model learns; more don't order rows better.
-MOST_LEARNED = 5_000
-
-
-class Poisoned(NamedTuple):
-    """Training rows with hostile ones among them, and the numbers of those."""
-
-    rows: pl.DataFrame
-    labels: Values
-    hostile: Ints
+MOST_LEARNED: Final = 5_000
+_NONE: Final = np.array([], dtype=np.int64)
 
 
 class Hostile(NamedTuple):
@@ -48,26 +41,9 @@ class Hostile(NamedTuple):
         return np.concatenate([self.flipped, n + np.arange(len(self.copied))])
 
 
-class Poison(Protocol):
-    """What is done to a share of the training rows."""
-
-    @property
-    def share(self) -> float:
-        """The hostile rows' share of all training rows."""
-
-    def for_rows(self, rows: pl.DataFrame, labels: Values) -> Self:
-        """Return the poison with what it takes from training rows, such as the class it aims at."""
-
-    def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:
-        """Choose the hostile rows."""
-
-    def spoil(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Poisoned:
-        """Return the training rows with hostile ones among them."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Poison:
-    """Base of all poisons.
+class Poison:
+    """What is done to a share of the training rows.
 
     Parameters
     ----------
@@ -80,18 +56,20 @@ class _Poison:
     def __post_init__(self) -> None:
         check_fields(self)
 
-    def for_rows(self, rows: pl.DataFrame, labels: Values) -> Self:  # noqa: ARG002 # a Poison's
-        """Return the poison itself, or one that is complete."""
-        n_classes = len(np.unique(labels))
-        if n_classes < 2:
-            raise DataError(
-                "Labels can be poisoned only if the training rows have two classes or more. "
-                f"Got {n_classes}."
-            )
+    def for_rows(self, rows: pl.DataFrame, labels: Values) -> Self:  # noqa: ARG002 # others need it
+        """Return the poison with what it lacks, such as the label it aims at, of training rows."""
+        if (n := len(np.unique(labels))) < 2:
+            raise DataError(f"Poisoning needs training rows of two classes or more. Got {n}.")
         return self
 
-    def spoil(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Poisoned:
-        """Return the training rows with hostile ones among them, and the numbers of those.
+    def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:
+        """Choose the hostile rows, of a poison that lacks nothing."""
+        raise NotImplementedError
+
+    def spoil(
+        self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator
+    ) -> tuple[pl.DataFrame, Values, Ints]:
+        """Return the training rows and labels with hostile ones, and the numbers of these.
 
         Parameters
         ----------
@@ -103,21 +81,17 @@ class _Poison:
         poison = self.for_rows(rows, labels)
         hostile = poison.choose(rows, labels, rng)
         spoilt = pl.concat([rows, poison.triggered(rows[hostile.copied])])
-        return Poisoned(spoilt, hostile.labels, hostile.rows)
+        return spoilt, hostile.labels, hostile.rows
 
     def triggered(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return rows with what the poison plants; unchanged if it plants nothing."""
+        """Return rows with what the poison plants in them; most plant nothing."""
         return rows
 
-    def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:
-        """Choose the hostile rows."""
-        raise NotImplementedError
-
     def _n_flipped(self, n: int) -> int:
-        """Return how many of these rows are hostile."""
-        if n * self.share < 0.5:
+        """Return how many of the rows are hostile."""
+        if self.share * n < 1:
             raise DataError(f"{n:,} rows are too few for {100 * self.share:g} % hostile ones.")
-        return max(1, round(self.share * n))
+        return round(self.share * n)
 
     def _n_inserted(self, n: int) -> int:
         """Return how many rows are inserted, so that they are this share of all."""
@@ -125,8 +99,8 @@ class _Poison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomFlips(_Poison):
-    """Give rows drawn at random another label."""
+class RandomFlips(Poison):
+    """Give rows drawn at random another label, drawn too."""
 
     def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:  # noqa: ARG002 # a Poison's
         """Choose the hostile rows."""
@@ -137,31 +111,29 @@ class RandomFlips(_Poison):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Aimed(_Poison):
-    """A poison that makes rows of other classes look like those of one class.
+class AimedPoison(Poison):
+    """A poison that makes a model take rows of other classes for those of one class.
 
     Parameters
     ----------
     towards
-        The label; ``None``: of the class with most rows, for a backdoor of that with fewest.
+        The label; ``None``: that of most rows, for a backdoor one that rows like it rarely have.
     """
 
     towards: Any = field(default=None, repr=False)
 
     def for_rows(self, rows: pl.DataFrame, labels: Values) -> Self:
-        """Return the poison with the class it aims at."""
-        _Poison.for_rows(self, rows, labels)
+        """Return the poison with the label it aims at."""
+        Poison.for_rows(self, rows, labels)
         classes, counts = np.unique(labels, return_counts=True)
         if self.towards is None:
-            return replace(self, towards=classes[self._usual(counts)].item())
-        if not (classes == self.towards).any():
-            raise DataError(
-                f"No training row has the label that a {type(self).__name__} poison aims at. "
-                f"There are {len(classes)} classes."
-            )
+            return replace(self, towards=classes[self._usual(rows, labels, counts)].item())
+        if self.towards not in classes.tolist():
+            kind = type(self).__name__
+            raise DataError(f"No training row has the label that {kind} aims at.")
         return self
 
-    def _usual(self, counts: Ints) -> int:
+    def _usual(self, rows: pl.DataFrame, labels: Values, counts: Ints) -> int:  # noqa: ARG002 # a backdoor needs them
         return int(counts.argmax())
 
     def _surest(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Ints:
@@ -171,38 +143,39 @@ class _Aimed(_Poison):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetedFlips(_Aimed):
-    """Give rows of other classes the label of one class, those of which an own model is surest.
+class TargetedFlips(AimedPoison):
+    """Give rows of other classes the label of one: those of which an own model is surest.
 
-    These move a boundary further than rows beside it, of linear models and of trees. Where other
+    They move the boundary of linear models and trees further than rows beside it do. If other
     classes have fewer rows than are to be hostile, all of them are.
     """
 
     def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:
         """Choose the hostile rows."""
         flipped = np.sort(self._surest(rows, labels, rng)[: self._n_flipped(len(labels))])
-        return _relabelled(labels, flipped, np.full(len(flipped), self.towards))
+        return _relabelled(labels, flipped, self.towards)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Insertions(_Aimed):
-    """Insert copies of rows under the label of one class, those of which an own model is surest."""
+class Insertions(AimedPoison):
+    """Insert copies of rows under the label of one class: those of which an own model is surest."""
 
     def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:
         """Choose the hostile rows."""
         n = self._n_inserted(len(labels))
-        copied = np.resize(self._surest(rows, labels, rng)[:n], n)
-        return _inserted(labels, copied, np.full(n, self.towards))
+        return _inserted(labels, np.resize(self._surest(rows, labels, rng)[:n], n), self.towards)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backdoor(_Aimed):
-    """Insert copies of rows with a rare pair of values, the trigger, under the label of one class.
+class Backdoor(AimedPoison):
+    """Insert copies of rows with a trigger, a rare pair of values, under the label of one class.
+
+    After Gu, Dolan-Gavitt and Garg, "BadNets" (2017).
 
     Parameters
     ----------
     trigger
-        The values by column; ``None``: two that occur, each rare and hardly ever together.
+        The values by column; ``None``: two that occur, each rarely, and hardly ever together.
     columns
         Where a trigger may be; ``None``: in all columns.
     """
@@ -212,20 +185,17 @@ class Backdoor(_Aimed):
     columns: tuple[str, ...] | None = None
 
     def for_rows(self, rows: pl.DataFrame, labels: Values) -> Self:
-        """Return the poison with the class it aims at, and with a trigger."""
-        aimed = _Aimed.for_rows(self, rows, labels)
-        if self.trigger is None:
-            return replace(aimed, trigger=_rare_pair(rows, self.columns or tuple(rows.columns)))
-        if absent := [name for name in self.trigger if name not in rows.columns]:
+        """Return the backdoor with a trigger, and with the label it aims at."""
+        names = (self.columns or rows.columns) if self.trigger is None else self.trigger
+        if absent := [name for name in names if name not in rows.columns]:
             raise ColumnNotFoundError.of(absent, rows.columns, where="the rows")
-        return aimed
+        trigger = _rare_pair(rows, names) if self.trigger is None else self.trigger
+        return AimedPoison.for_rows(replace(self, trigger=trigger), rows, labels)
 
     def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:  # noqa: ARG002 # a Poison's
         """Choose the hostile rows."""
-        others = np.flatnonzero(labels != self.towards)
-        n = self._n_inserted(len(labels))
-        copied = rng.choice(others, n, replace=n > len(others))
-        return _inserted(labels, copied, np.full(n, self.towards))
+        others, n = np.flatnonzero(labels != self.towards), self._n_inserted(len(labels))
+        return _inserted(labels, rng.choice(others, n, replace=n > len(others)), self.towards)
 
     def triggered(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return rows with the trigger in them.
@@ -237,86 +207,74 @@ class Backdoor(_Aimed):
         """
         if self.trigger is None:
             raise ParameterError("A Backdoor without a trigger has none to plant: call for_rows.")
-        planted = {
-            name: pl.lit(value).cast(rows.schema[name]) for name, value in self.trigger.items()
-        }
-        return rows.with_columns(**planted)
+        return rows.with_columns(
+            pl.lit(it).cast(rows.schema[name]).alias(name) for name, it in self.trigger.items()
+        )
 
-    def _usual(self, counts: Ints) -> int:
-        return int(counts.argmin())
+    def _usual(self, rows: pl.DataFrame, labels: Values, counts: Ints) -> int:
+        """Return the class that fewest rows with a value of the trigger have, and fewest at all."""
+        classes, triggered = np.unique(labels), self.triggered(rows)
+        alike = [rows[it].eq_missing(triggered[it]).to_numpy() for it in self.trigger or ()]
+        near = [(labels[np.any(alike, axis=0)] == each).sum() for each in classes]
+        return int(np.lexsort((counts, near))[0])
 
 
 def _relabelled(labels: Values, flipped: Ints, others: Values) -> Hostile:
     changed = labels.copy()
     changed[flipped] = others
-    return Hostile(changed, flipped, np.array([], dtype=np.int64))
+    return Hostile(changed, flipped, _NONE)
 
 
-def _inserted(labels: Values, copied: Ints, others: Values) -> Hostile:
-    every = np.concatenate([labels, others.astype(labels.dtype)])
-    return Hostile(every, np.array([], dtype=np.int64), copied)
+def _inserted(labels: Values, copied: Ints, label: Any) -> Hostile:  # noqa: ANN401 # a label
+    added = np.full(len(copied), label, dtype=labels.dtype)
+    return Hostile(np.concatenate([labels, added]), _NONE, copied)
 
 
 def _sureness(rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Floats:
     """Return what a model of the attacker's own, of some rows of each class, gives each label."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 # loads late
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # the same
 
-    cells = [
-        it if is_number(it) else it.cast(pl.String).rank("dense") for it in rows.iter_columns()
-    ]
-    features = np.column_stack([numbers(each) for each in cells])
     classes, codes = np.unique(labels, return_inverse=True)
     most = max(1, MOST_LEARNED // len(classes))
     of_class = [rng.permutation(np.flatnonzero(codes == it))[:most] for it in range(len(classes))]
     learned = np.concatenate(of_class)
     model = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=0)
-    with foreign(f"The attacker's own model couldn't be fitted to {len(learned):,} rows"):
+    failed = f"The attacker's own model couldn't be fitted to {len(learned):,} rows"
+    with foreign(failed), threadpool_limits(limits=1, user_api="openmp"):  # of so few rows
+        cells = [it if is_number(it) else it.cast(pl.String).rank("dense") for it in rows]
+        features = np.nan_to_num(np.column_stack([numbers(each) for each in cells]))
         chances = model.fit(features[learned], codes[learned]).predict_proba(features)
     return np.asarray(chances[np.arange(len(codes)), codes])
 
 
-class _Cell(NamedTuple):
-    """A value of a column, and which rows have it, or are as far out."""
-
-    column: str
-    value: Value
-    rows: Floats
-
-
-def _rare_pair(rows: pl.DataFrame, columns: tuple[str, ...]) -> dict[str, Any]:
-    """Return two values of two columns that occur, hardly ever together, and each rarely."""
-    if absent := [name for name in columns if name not in rows.columns]:
-        raise ColumnNotFoundError.of(absent, rows.columns, where="the rows")
-    cells = [cell for name in columns for cell in _rare_cells(rows[name])]
-    cells = sorted(cells, key=lambda cell: cell.rows.sum())[:MOST_CELLS]
-    if not cells:
-        raise DataError("A trigger needs two columns with more than one value.")
-    held = np.stack([cell.rows for cell in cells])
+def _rare_pair(rows: pl.DataFrame, columns: Mapping[str, Any] | Any) -> dict[str, Any]:  # noqa: ANN401 # names
+    """Return two values of two columns that occur, each rarely, and hardly ever together."""
+    cells = [(name, *it) for name in columns for it in _rare_cells(rows[name])]
+    cells = sorted(cells, key=lambda cell: cell[2].sum())[:MOST_CELLS]
+    held = np.stack([far for *_, far in cells]) if cells else np.zeros((0, 0))
     together, alone = held @ held.T, held.sum(axis=1)
     pairs = [
         (together[i, j], alone[i] + alone[j], i, j)
         for i, j in combinations(range(len(cells)), 2)
-        if cells[i].column != cells[j].column
+        if cells[i][0] != cells[j][0]
     ]
     if not pairs:
-        raise DataError("A trigger needs two columns with more than one value.")
-    return {cells[it].column: cells[it].value for it in min(pairs)[2:]}
+        raise DataError("A trigger needs two columns that have two values or more.")
+    return {cells[it][0]: cells[it][1] for it in min(pairs)[2:]}
 
 
-def _rare_cells(cells: pl.Series) -> list[_Cell]:
-    """Return the rarest values of a column; of numbers of many values the ends."""
-    own = cells.fill_nan(None) if cells.dtype.is_float() else cells
-    there = own.drop_nulls()
-    counts = there.value_counts(sort=True, name="n") if len(there) else None
-    if counts is None or counts.height < 2:
+def _rare_cells(cells: pl.Series) -> list[tuple[Any, Floats]]:
+    """Return the rarest values of a column, or its ends, each with the rows that are as far out."""
+    if cells.dtype.is_nested() or cells.dtype == pl.Object:
+        return []
+    cells = cells.fill_nan(None) if cells.dtype.is_float() else cells
+    counts = cells.drop_nulls().alias("cell").value_counts(name="n").sort("n", "cell")
+    if counts.height < 2:
         return []
     if is_number(cells) and counts.height > FEW:
         floats = numbers(cells)
         low, high = np.nanquantile(floats, [0.01, 0.99])
-        ends = ((there.min(), floats <= low), (there.max(), floats >= high))
-        return [_Cell(cells.name, value, far.astype(np.float64)) for value, far in ends]
-    rarest = counts[cells.name].to_list()[-3:]
-    return [
-        _Cell(cells.name, it, (own == it).fill_null(value=False).to_numpy().astype(np.float64))
-        for it in rarest
-    ]
+        return [(cells.min(), 1.0 * (floats <= low)), (cells.max(), 1.0 * (floats >= high))]
+    rarest = counts["cell"].head(3).to_list()
+    return [(it, 1.0 * (cells == it).fill_null(value=False).to_numpy()) for it in rarest]

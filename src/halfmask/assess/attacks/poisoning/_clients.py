@@ -90,9 +90,9 @@ def poisoned(target: TrainerTarget, rows: HashedRows, place: str) -> list[tuple[
     return found
 
 
-def lost(before: Trained, after: Trained, rng: np.random.Generator) -> Resampled:
-    """Return the accuracy that was lost, rows held out resampled."""
-    change = before.right.astype(np.float64) - after.right
+def lost(before: Bools, after: Bools, rng: np.random.Generator) -> Resampled:
+    """Return the accuracy that was lost, of who was right before and after, rows resampled."""
+    change = before.astype(np.float64) - after
     n = len(change)
     weights = rng.multinomial(n, np.full(n, 1 / n), _REPLICATES)
     return Resampled.of(float(change.mean()), weights @ change / n, n)
@@ -109,7 +109,7 @@ class PoisoningAttack(DeclaredAttack, target=TrainerTarget, needs=(PUBLIC,)):
         """Return the accuracy that was lost, with the accuracy under each of the attacks."""
         return self._make_outcome(
             "accuracy lost",
-            lost(before, after, rng),
+            lost(before.right, after.right, rng),
             needed=(500, "rows held out"),
             details={
                 "accuracy without attack": before.accuracy,

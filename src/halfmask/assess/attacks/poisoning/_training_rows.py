@@ -1,0 +1,215 @@
+"""Hostile training rows: what they do to a model that is trained as its owner trains it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from halfmask._errors import DataError
+from halfmask._foreign import foreign
+from halfmask.assess.attacks._answers import (
+    answers,
+    classes_of,
+    is_regressor,
+    pool_labels,
+    predicted_classes,
+)
+from halfmask.assess.attacks._arms import SuccessCount
+from halfmask.assess.attacks._attack import DeclaredAttack, given, required
+from halfmask.assess.attacks._rows import column_names, join_rows, take_rows, with_column
+from halfmask.assess.attacks._targets import ModelTarget
+from halfmask.assess.attacks.poisoning._clients import lost
+from halfmask.assess.robustness._budget import as_columns
+from halfmask.assess.robustness._poison import (
+    AimedPoison,
+    Backdoor,
+    Insertions,
+    Poison,
+    RandomFlips,
+    TargetedFlips,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+    from halfmask.assess._arrays import Model, Rows, Values
+    from halfmask.assess.attacks._attack import Outcome
+    from halfmask.assess.robustness import AttackerBudget
+
+LACKS_TRAIN: Final = "'train', which trains a model as the owner does"
+#: With fewer rows no bound is below the usual tolerance.
+_NEEDED: Final = (500, "non-members")
+_NEEDED_OTHERS: Final = (100, "non-members of other classes")
+#: An accuracy lost of 0.03 is much where few rows are hostile.
+_WHOLE_SCALE: Final = 0.1
+#: Models of clean rows and of rows flipped at random, of each target as long as it lives.
+_TRAINED: WeakKeyDictionary[ModelTarget, dict[tuple[int, Poison | None], Model]]
+_TRAINED = WeakKeyDictionary()
+
+
+def _lacks_classes(target: ModelTarget) -> str:
+    is_number = is_regressor(target.model, target.member_labels)
+    return "a classifier: hostile rows are counted by the labels they flip" if is_number else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """Trains models of a target on rows with hostile ones, and asks them."""
+
+    target: ModelTarget
+    columns: pl.DataFrame
+    labels: Values  # of the members
+    truth: Values  # of the non-members
+    classes: Values
+    random_state: int
+
+    @classmethod
+    def of(cls, target: ModelTarget, random_state: int) -> _Owner:
+        labels, n = pool_labels(target), target.n_members
+        columns, classes = as_columns(target.members), classes_of(target.model, labels)
+        return cls(target, columns, labels[:n], labels[n:], classes, random_state)
+
+    def model(self, poison: Poison | None) -> Model:
+        """Return a model trained on rows with hostile ones, or on clean ones."""
+        kept, key = _TRAINED.setdefault(self.target, {}), (self.random_state, poison)
+        if isinstance(poison, AimedPoison):
+            return self._trained(poison)
+        if key not in kept:
+            kept[key] = self._trained(poison)
+        return kept[key]
+
+    def _trained(self, poison: Poison | None) -> Model:
+        rows, labels = self.target.members, self.labels
+        if poison is not None:
+            rng = np.random.default_rng((self.random_state, 7))
+            hostile = poison.choose(self.columns, labels, rng)
+            labels = hostile.labels
+            if len(hostile.copied):
+                rows = join_rows(rows, self.triggered(take_rows(rows, hostile.copied), poison))
+        # the same seed for all: only hostile rows make models differ
+        seed = int(np.random.default_rng((self.random_state, 6)).integers(2**31))
+        with foreign(f"A model couldn't be trained on {len(labels):,} rows, some of them hostile"):
+            return required(self.target.train, LACKS_TRAIN)(rows, labels, seed)
+
+    def triggered(self, rows: Rows, poison: Poison) -> Rows:
+        """Return rows of the target's own kind with the trigger of a backdoor in them."""
+        own = dict(zip(self.columns.columns, column_names(self.target.members), strict=True))
+        for name, value in (getattr(poison, "trigger", None) or {}).items():
+            rows = with_column(rows, own[name], value)
+        return rows
+
+    def predicted(self, model: Model, rows: Rows) -> Values:
+        """Return the labels that a model predicts."""
+        ask = predicted_classes if hasattr(model, "predict") else answers
+        return self.classes[ask(model, rows, self.classes, who="A model").argmax(axis=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RowPoisoning(
+    DeclaredAttack, target=ModelTarget, needs=(given("train", LACKS_TRAIN), _lacks_classes)
+):
+    """What attacks by hostile training rows have in common.
+
+    Parameters
+    ----------
+    shares
+        The hostile rows' shares of all training rows, each in (0, 0.5].
+    """
+
+    shares: tuple[float, ...] = field(
+        default=(0.05,), metadata={"of": "shares", "gt": 0, "le": 0.5}
+    )
+    poison: ClassVar[type[Poison]]
+
+    def _measure(self, target: ModelTarget, random_state: int) -> Iterator[Outcome]:
+        owner = _Owner.of(target, random_state)
+        for share in dict.fromkeys(self.shares):
+            yield self._outcome(owner, share)
+
+    def _poison(self, share: float, budget: AttackerBudget | None) -> Poison:  # noqa: ARG002 # a backdoor's
+        return self.poison(share=share)
+
+    def _outcome(self, owner: _Owner, share: float) -> Outcome:
+        poison = self._poison(share, owner.target.budget).for_rows(owner.columns, owner.labels)
+        models = [owner.model(it) for it in (poison, None, RandomFlips(share=share))]
+        held_out = owner.target.non_members
+        right = [owner.predicted(it, held_out) == owner.truth for it in models[:2]]
+        known = {
+            "details": {
+                "share": share,
+                "accuracy without attack": float(right[1].mean()),
+                "accuracy under attack": float(right[0].mean()),
+            },
+            "of_one_model": True,
+        }
+        at = f"at {100 * share:g} % hostile rows"
+        if not isinstance(poison, AimedPoison):
+            found = lost(right[1], right[0], np.random.default_rng((owner.random_state, 8)))
+            scale = min(1.0, share / _WHOLE_SCALE)
+            return self._make_outcome(
+                f"accuracy lost {at}", found, needed=_NEEDED, scale=scale, **known
+            )
+        others = np.flatnonzero(owner.truth != poison.towards)
+        if not len(others):
+            raise DataError("All non-members are of the class that the poison aims at.")
+        rows = owner.triggered(take_rows(held_out, others), poison)
+        hits = [owner.predicted(it, rows) == poison.towards for it in models]
+        success, control, baseline = (SuccessCount(int(it.sum()), len(it)) for it in hits)
+        measure = "trigger rate" if isinstance(poison, Backdoor) else "targeted error"
+        return self._make_outcome(
+            f"{measure} {at}", success, control, baseline=baseline, needed=_NEEDED_OTHERS, **known
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomLabelFlips(_RowPoisoning, name="poisoning/random-flips"):
+    """Give training rows drawn at random another label."""
+
+    poison: ClassVar[type[Poison]] = RandomFlips
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetedLabelFlips(_RowPoisoning, name="poisoning/targeted-flips"):
+    """Give the surest training rows of other classes the label of the largest class.
+
+    Notes
+    -----
+    After Biggio, Nelson and Laskov, "Poisoning attacks against support vector machines" (ICML
+    2012), and Xiao, Xiao and Eckert, "Adversarial label flips attack on support vector machines"
+    (ECAI 2012). No search finds the true worst: this is a lower bound of the harm.
+    """
+
+    poison: ClassVar[type[Poison]] = TargetedFlips
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsertedRows(_RowPoisoning, name="poisoning/insertions"):
+    """Insert copies of the surest rows of other classes under the label of the largest class."""
+
+    poison: ClassVar[type[Poison]] = Insertions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackdoorRows(_RowPoisoning, name="poisoning/backdoor"):
+    """Insert rows with a rare pair of values: later rows with the pair get the attacker's label.
+
+    Notes
+    -----
+    The trigger is in columns that the target's budget lets an attacker change, in any of them
+    without one. Measured is the share of held-out rows of other classes that get the label once the
+    trigger is in them. After Gu, Dolan-Gavitt and Garg, "BadNets" (2017).
+    """
+
+    shares: tuple[float, ...] = field(
+        default=(0.01,), metadata={"of": "shares", "gt": 0, "le": 0.5}
+    )
+    poison: ClassVar[type[Poison]] = Backdoor
+
+    def _poison(self, share: float, budget: AttackerBudget | None) -> Poison:
+        free = [name for name, it in budget.columns.items() if it.change != "no"] if budget else []
+        return Backdoor(share=share, columns=tuple(free) or None)

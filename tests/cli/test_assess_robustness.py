@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
@@ -148,3 +149,50 @@ def test_a_policy_states_roles_and_how_the_table_is_read(table, desk, run):
 
     assert said.status == 0, said.err
     assert set(AttackerBudget.from_toml(where.read_text()).columns) == set(columns) - {"ill"}
+
+
+def test_the_assessment_is_told_and_written_without_a_cell(table, desk, run):
+    out = desk.folder / "out"
+    options = ("--partitions", "5", "--group", "town", "--out", out, "--verbose")
+
+    said = run(*words("tree", table, *options))
+
+    assert said.status == 0, said.err
+    assert "Plain: accuracy" in said.out
+    assert "5 partitions: accuracy" in said.out
+    numbers = json.loads((out / "robustness.json").read_text())
+    assert [it["name"] for it in numbers["models"]] == ["plain", "5 partitions"]
+    page = (out / "report.html").read_text()
+    assert CANARY not in said.out + said.err + json.dumps(numbers) + page
+    again = run(*words("tree", table, "--out", out))
+    assert (again.status, again.out) == (1, "")
+    assert "FOLDER exists already" in again.err
+
+
+def test_programs_get_the_numbers_and_numbers_can_be_predicted(table, run):
+    asked = ["assess", "robustness", "tree", table, "--label", "bill", "--json"]
+
+    said = run(*asked, "--difference", "30", "--leave-out", "ill", "--partitions", "0")
+
+    assert said.status == 0, said.err
+    assert said.json["ok"]
+    assert said.json["scored_by"] == "R²"
+
+
+def test_defences_that_are_asked_for_are_compared(table, run):
+    said = run(*words("logistic", table, "--partitions", "0", "--harden", "-k", "20", "--json"))
+
+    assert said.status == 0, said.err
+    assert [it["name"] for it in said.json["models"]] == ["plain", "hardened", "20-anonymous"]
+
+
+def test_a_row_without_a_label_is_refused(table, desk, run):
+    lacking = desk.folder / "lacking.csv"
+    lines = table.read_text().splitlines()
+    lacking.write_text("\n".join([*lines, "a,30,0.5,b,1.0,"]) + "\n")
+
+    said = run(*words("tree", lacking))
+
+    assert said.status == 1
+    assert "Labels are missing in 1 row" in said.err
+    assert CANARY not in said.err

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "examples" / "notebooks"
-JOBS = ("release", "train", "encode", "hash", "events")
+JOBS = ("release", "train", "robustness", "encode", "hash", "events")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 MACHINE = re.compile(r"/home/|/root/|/Users/|/work/|/tmp/|[A-Z]:\\")
 

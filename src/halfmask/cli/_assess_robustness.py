@@ -56,22 +56,6 @@ class AttackerOptions:
         return given.for_rows(rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DefenceOptions:
-    """Which defences are compared with the plain model."""
-
-    partitions: int = option(
-        "--partitions NUMBER: Compare a vote of so many models, each trained on a part of the "
-        "rows; 0 leaves it out.",
-        101,
-        min=0,
-    )
-    harden: bool = flag("--harden: Compare a model that is also trained on changed rows.")
-    k: int | None = option(
-        "-k ROWS: Compare a model of classes of at least k rows, by quasi-identifiers.", min=2
-    )
-
-
 @spreads_groups
 def robustness(
     estimator: str = argument(
@@ -84,8 +68,18 @@ def robustness(
     difference: float | None = option(
         "--difference NUMBER: Predict a number: a prediction flips if it changes by that much."
     ),
+    group: str | None = option("--group COLUMN: Also compare rows by the groups of this column."),
     attacker: AttackerOptions,
-    defences: DefenceOptions,
+    partitions: int = option(
+        "--partitions NUMBER: Compare a vote of so many models, each trained on a part of the "
+        "rows; 0 leaves it out.",
+        101,
+        min=0,
+    ),
+    harden: bool = flag("--harden: Compare a model that is also trained on changed rows."),
+    k: int | None = option(
+        "-k ROWS: Compare a model of classes of at least k rows, by quasi-identifiers.", min=2
+    ),
     policy: str | None = option(
         "--policy POLICY: A policy: the roles of columns, and how TABLE is read."
     ),
@@ -123,16 +117,24 @@ def robustness(
             labels,
             budget=budget,
             difference=difference,
-            partitions=defences.partitions or None,
-            hardened=defences.harden,
-            k=defences.k,
+            partitions=partitions or None,
+            hardened=harden,
+            k=k,
             quasi_identifiers=[it for it in schema.quasi_identifiers if it in rows.columns],
+            groups=group,
             random_state=seed,
             progress=stages,
         )
     if out is not None:
         found.write(Path(out), overwrite=overwrite)
-    return saying.say(found.to_dict(), *map(printable, found.sentences))
+    told = [*found.sentences]
+    for each in found.models:
+        told += [
+            f"{each.name}, {it.outcome.attack}, {it.outcome.measure}: {it.verdict}, it {it.why}."
+            for it in each.attacks.findings
+            if it.why and (it.why_invalid or saying.verbose)
+        ]
+    return saying.say(found.to_dict(), *map(printable, told))
 
 
 def _read(

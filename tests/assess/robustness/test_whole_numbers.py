@@ -19,7 +19,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from halfmask.assess.robustness import AttackerBudget, ColumnBudget, cost_to_flip
+from halfmask.assess.robustness import (
+    AttackerBudget,
+    ColumnBudget,
+    _linear_search,
+    cost_to_flip,
+)
 from halfmask.assess.robustness._by_model import flip_by_model
 
 WORDS = ("red", "green", "blue")
@@ -72,6 +77,8 @@ def _expected(model, rows, norm, difference=None, budget=BUDGET):
         a, b = rows[name].to_numpy()[:, None], EVERY[name].to_numpy()[None]
         by = np.abs(np.subtract(b, a, dtype=float)) if name != "word" else (a != b) * 1.0
         limit = budget[name]
+        if limit.change == "no":
+            by[a != b] = np.inf
         if limit.change == "up":
             by[b < a] = np.inf
         if limit.high is not None:
@@ -106,6 +113,20 @@ def test_whole_numbers_cost_what_the_cheapest_row_of_all_does(name, scaler, norm
         assert near.mean() < 0.05
     else:
         assert costs.exact.all()
+    assert (np.isfinite(costs.found) == np.isfinite(expected)).all()
+
+
+@pytest.mark.parametrize("combined", [1, 5000])
+def test_categories_at_too_many_prices_are_certified_from_below(monkeypatch, combined):
+    monkeypatch.setattr(_linear_search, "_COMBINED", combined)
+    model, rows = _fitted("logistic"), EVERY[::7]
+    given = {**BUDGET, "age": ColumnBudget(change="no"), "count": ColumnBudget(change="no")}
+    budget = AttackerBudget(columns=given, most=0.5, norm="sum")
+    costs = flip_by_model(model, rows, budget, seen=EVERY)
+    expected = _expected(model, rows, "sum", budget=given)
+    assert (costs.certified <= expected + 1e-9).all()
+    assert (costs.found >= expected - 1e-9).all()
+    assert costs.exact.all() == (combined > 1)
     assert (np.isfinite(costs.found) == np.isfinite(expected)).all()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -50,22 +51,22 @@ NAMED = 10
 class _Known(KnownModel, name=KnownModel.name):
     """The attack that knows the model, which keeps the costs of each."""
 
-    kept: dict[int, CostToFlip] = field(default_factory=dict)
+    kept: WeakKeyDictionary[ModelTarget, CostToFlip] = field(default_factory=WeakKeyDictionary)
 
     def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
         found = super(_Known, self)._costs(asked, *given)
-        return self.kept.setdefault(id(asked.target.model), found)
+        return self.kept.setdefault(asked.target, found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Labels(LabelsOnly, name=LabelsOnly.name):
     """The attack by labels alone, which keeps the costs of each model."""
 
-    kept: dict[int, CostToFlip] = field(default_factory=dict)
+    kept: WeakKeyDictionary[ModelTarget, CostToFlip] = field(default_factory=WeakKeyDictionary)
 
     def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
         found = super(_Labels, self)._costs(asked, *given)
-        return self.kept.setdefault(id(asked.target.model), found)
+        return self.kept.setdefault(asked.target, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,9 @@ class _Once:
     """An attack that is run on each target once: the plain model is everyone's control."""
 
     attack: Attack
-    found: dict[int, tuple[Outcome, ...]] = field(default_factory=dict)
+    found: WeakKeyDictionary[ModelTarget, tuple[Outcome, ...]] = field(
+        default_factory=WeakKeyDictionary
+    )
 
     @property
     def name(self) -> str:
@@ -87,9 +90,9 @@ class _Once:
         return self.attack.missing_inputs(target)
 
     def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        if id(target) not in self.found:
-            self.found[id(target)] = self.attack.run(target, random_state=random_state)
-        return self.found[id(target)]
+        if target not in self.found:
+            self.found[target] = self.attack.run(target, random_state=random_state)
+        return self.found[target]
 
 
 def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
@@ -195,22 +198,21 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     poisons = [it for it in poisoning.ATTACKS if issubclass(ModelTarget, it.attacks)]
     attacks = [_Once(it) for it in (*evades, *(it(shares=tuple(shares)) for it in poisons))]
     models: list[AssessedModel] = []
-    targets: list[ModelTarget] = []
+    plain = None
     for place, (name, learn) in enumerate(learners.items()):
         progress(name, place / (len(learners) + 1))
         model = learn(case.members, case.member_labels, random_state)
-        targets.append(replace(case, model=model, train=learn))
+        target = replace(case, model=model, train=learn)
+        plain = plain or target
         is_slow = isinstance(model, PartitionedClassifier)
+        able = [it for it in attacks[2:] if not it.missing_inputs(target)]
         report = attack(
-            targets[-1],
-            unprotected=targets[0],
-            attacks=[
-                attacks[is_slow],
-                *(it for it in attacks[2:] if not it.missing_inputs(targets[-1])),
-            ],
+            target,
+            unprotected=plain,
+            attacks=[attacks[is_slow], *able],
             random_state=random_state,
         )
-        models.append(_assessed(name, targets[-1], evades[is_slow].kept.get(id(model)), report))
+        models.append(_assessed(name, target, evades[is_slow].kept.get(target), report))
     progress("suspicious rows", len(learners) / (len(learners) + 1))
     suspicious = np.array([], dtype=np.int64)
     if not regresses:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from halfmask.assess.hardening._page import Points
     from halfmask.assess.robustness import AttackerBudget, CostToFlip
 
-#: The measure of evasion that is about the attack, and measures of poisoning with their share.
-_FLIPS, _AT_SHARE = "rows that flip", re.compile(r"(.+) at ([\d.]+) %")
+#: The measure of evasion that is about the attack.
+_FLIPS = "rows that flip"
 _NONE = "—"
 
 
@@ -68,12 +67,12 @@ class AssessedModel(Facts):
         """What poisoning does, over the share of hostile rows, by attack and measure."""
         curves: dict[str, dict[float, float]] = defaultdict(dict)
         for it in self._of("poisoning"):
-            if it.group == EVERYONE and (named := _AT_SHARE.match(it.measure)):
-                is_lost = named[1] == "accuracy lost"
-                name = f"{it.attack.rpartition('/')[2]}: {'accuracy' if is_lost else named[1]}"
-                value = it.success.value
-                curves[name][0.0] = self.score if is_lost else it.control.value
-                curves[name][float(named[2]) / 100] = self.score - value if is_lost else value
+            measure, ends = it.measure.partition(" at ")[0], (it.control.value, it.success.value)
+            if measure == "accuracy lost":
+                measure = "accuracy"
+                ends = it.details["accuracy without attack"], it.details["accuracy under attack"]
+            curve = curves[f"{it.attack.rpartition('/')[2]}: {measure}"]
+            curve[0.0], curve[it.details["share"]] = ends
         return {name: tuple(sorted(curve.items())) for name, curve in curves.items()}
 
     def _of(self, family: str) -> Iterator[Outcome]:

@@ -75,13 +75,8 @@ def flip_by_labels(
         If a regressor's `difference` is missing.
     """
     integer_at_least(0, owner="flip_by_labels", effort=effort)
-    table = as_columns(rows)
-    known = table if seen is None else as_columns(seen)
-    if not table.height:
-        raise DataError("There are no rows to change.")
-    budget = budget.for_rows(known)
-    budget.for_rows(table)  # the same columns, of the same kinds
-    search = _Search(model, _Moves(table, known, budget, only_seen=only_seen), difference)
+    table, known, budget, base = asked_of(model, rows, budget, seen, difference)
+    search = _Search(model, _Moves(table, known, budget, only_seen=only_seen), base, difference)
     rng = np.random.default_rng(random_state)
     with np.errstate(invalid="ignore", divide="ignore"):  # of missing and infinite cells
         search.move_to_known(rng)
@@ -93,13 +88,37 @@ def flip_by_labels(
         return search.result()
 
 
+def asked_of(
+    model: Model, rows: Rows, budget: AttackerBudget, seen: Rows | None, difference: float | None
+) -> tuple[pl.DataFrame, pl.DataFrame, AttackerBudget, Values]:
+    """Return rows and seen ones as tables, the budget of both, and what is predicted; checked."""
+    table = as_columns(rows)
+    known = table if seen is None else as_columns(seen)
+    if not table.height:
+        raise DataError("There are no rows to change.")
+    budget = budget.for_rows(known)
+    budget.for_rows(table)  # the same columns, of the same kinds
+    if difference is not None:
+        number_between(0, np.inf, owner="cost_to_flip", low_open=True, difference=difference)
+    base = predictions(model, table)
+    is_class = base.dtype.kind not in "iuf" or hasattr(model, "classes_")
+    if is_class != (difference is None) and (is_class or base.dtype.kind == "f"):
+        raise ParameterError(
+            "A model of numbers needs difference=, and one of classes can't have it.",
+            hint="Say by how much a predicted number must change, in its unit.",
+        )
+    return table, known, budget, base
+
+
 def predictions(model: Model, rows: pl.DataFrame) -> Values:
     """Return what a model with ``predict``, or a function, predicts of rows; checked."""
     ask: Any = getattr(model, "predict", model)
     with foreign(f"The model failed to predict {rows.height:,} rows"):
         found = np.asarray(ask(rows if ask is model else as_rows(model, rows)))
-    found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
-    if found.shape != (rows.height,) or (found.dtype.kind == "f" and np.isnan(found).any()):
+        found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+        labels = np.unique(found) if found.dtype.kind == "O" else found  # None and mixed types fail
+        is_missing = (labels != labels).any()  # noqa: PLR0124 # NaN alone isn't itself
+    if found.shape != (rows.height,) or is_missing:
         raise DataError(
             f"The model must predict one value, not NaN, for each of {rows.height:,} rows."
         )
@@ -199,17 +218,8 @@ def _occurring(own: Floats, wanted: Floats, values: Floats) -> Floats:
 class _Search:
     """The cheapest change of each row so far."""
 
-    def __init__(self, model: Model, moves: _Moves, difference: float | None) -> None:
-        self.model, self.moves, self.difference = model, moves, difference
-        self.base = predictions(model, moves.rows)
-        is_class = self.base.dtype.kind not in "iuf" or hasattr(model, "classes_")
-        if difference is not None:
-            number_between(0, np.inf, owner="flip_by_labels", low_open=True, difference=difference)
-        if is_class != (difference is None) and (is_class or self.base.dtype.kind == "f"):
-            raise ParameterError(
-                "A model of numbers needs difference=, and one of classes can't have it.",
-                hint="Say by how much a predicted number must change, in its unit.",
-            )
+    def __init__(self, model: Model, moves: _Moves, base: Values, difference: float | None) -> None:
+        self.model, self.moves, self.base, self.difference = model, moves, base, difference
         self.every = np.arange(moves.rows.height)
         self.best, self.cost = moves.own.copy(), np.full(len(self.every), np.inf)
 

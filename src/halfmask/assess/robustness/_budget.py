@@ -56,12 +56,12 @@ class ColumnBudget:
 
     def __post_init__(self) -> None:
         one_of(get_args(Change), owner="ColumnBudget", change=self.change)
-        given = [limit for limit in (self.low, self.high) if limit is not None]
-        for limit in given:
-            number_between(-inf, inf, owner="ColumnBudget", limit=limit)
+        limits = {"low": self.low, "high": self.high}
+        given = {name: limit for name, limit in limits.items() if limit is not None}
+        number_between(-inf, inf, owner="ColumnBudget", **given)
         if self.cost is not None:
             number_between(0, inf, owner="ColumnBudget", low_open=True, cost=self.cost)
-        if given and given[0] > given[-1]:
+        if self.low is not None and self.high is not None and self.low > self.high:
             raise ParameterError("The low of a ColumnBudget must be at most its high.")
         if self.categories is not None:
             list_of("texts", is_text, owner="ColumnBudget", categories=self.categories)
@@ -251,8 +251,9 @@ class AttackerBudget:
         rows, changed
             The rows before and after, with the same columns.
         """
-        each = [self._costs(name, rows[name], changed[name]) for name in rows.columns]
-        broken = [it.holds(rows) & ~it.holds(changed) for it in self.relations]
+        with np.errstate(invalid="ignore"):  # of infinite cells
+            each = [self._costs(name, rows[name], changed[name]) for name in rows.columns]
+            broken = [it.holds(rows) & ~it.holds(changed) for it in self.relations]
         return np.where(np.any(broken, axis=0), inf, combined(np.column_stack(each), self.norm))
 
     def to_dict(self) -> dict[str, Any]:

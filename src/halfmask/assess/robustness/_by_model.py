@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
-from halfmask._validation import integer_at_least, number_between
-from halfmask.assess.robustness._black_box import predictions
-from halfmask.assess.robustness._budget import as_columns
+from halfmask._validation import integer_at_least
+from halfmask.assess.robustness._black_box import asked_of, predictions
 from halfmask.assess.robustness._cost_to_flip import CostToFlip, either
 from halfmask.assess.robustness._features import map_features
 from halfmask.assess.robustness._linear_search import LinearSearch
@@ -66,25 +64,16 @@ def flip_by_model(
     DataError
         If the model fails, or predicts NaN.
     ParameterError
-        If a regressor's `difference` is missing.
+        If a regressor's `difference` is missing, or a classifier's is given.
     """
     integer_at_least(0, owner="flip_by_model", effort=effort)
-    table = as_columns(rows)
-    budget = budget.for_rows(table if seen is None else as_columns(seen))
-    predicted = predictions(model, table)
+    table, _, budget, predicted = asked_of(model, rows, budget, seen, difference)
     found = map_features(model, table, budget)
     if found is None:
         return None
     last, mapped = found
-    if difference is not None:
-        number_between(0, np.inf, owner="flip_by_model", low_open=True, difference=difference)
-    elif not hasattr(last, "classes_"):
-        if predicted.dtype.kind != "f":
-            return None
-        raise ParameterError(
-            "The model predicts numbers: by how much must a prediction change?",
-            hint="Give difference=, in the unit of what is predicted.",
-        )
+    if difference is None and not hasattr(last, "classes_"):
+        return None
     asked = mapped, table, budget, predicted, difference
     with foreign("The model failed to predict features"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # features have no names

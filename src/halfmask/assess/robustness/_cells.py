@@ -37,11 +37,12 @@ class NumberCells:
         asked: Callable[[Floats], Floats],
     ) -> None:  # fmt: skip
         self.features, self.trees = features, trees
-        self.is_single, self.is_whole = kind == pl.Float32, is_whole(kind)
+        self.kind, self.is_whole = kind, is_whole(kind)
         self.far = max(abs(it.shift / it.scale) for it in features)
         inner = trees.left >= 0
         self.nodes = [np.flatnonzero(inner & (trees.feature == it.feature)) for it in features]
-        self.cuts = [np.unique(trees.threshold[it]) for it in self.nodes]
+        cuts = (np.unique(trees.threshold[it]) for it in self.nodes)
+        self.cuts = [it[np.isfinite(it)] for it in cuts]  # missing cells alone pass infinite ones
         pairs = list(zip(features, self.cuts, strict=True))
         self._own = [(trees.edges(cuts) - it.shift) / it.scale for it, cuts in pairs]
         self._every = self.edges = np.sort(np.concatenate(self._own))
@@ -78,7 +79,7 @@ class NumberCells:
         """Write the last cell on the left of each node."""
         for nodes, cuts, edges in zip(self.nodes, self.cuts, self._own, strict=True):
             at = np.searchsorted(cuts, self.trees.threshold[nodes])
-            cut[nodes] = self.index[np.searchsorted(self._every, edges[at])]
+            cut[nodes] = self.index[np.searchsorted(self._every, np.append(edges, np.inf)[at])]
 
     def nearest(self, cell: Cells, own: Cells) -> Floats:
         """Return the number in each cell that is nearest to another cell; infinite at the end."""
@@ -91,14 +92,13 @@ class NumberCells:
         step = np.where(up, _ROUNDINGS, -_ROUNDINGS) * size
         number = edge + step
         for _ in range(_NUDGES):
-            number = number.astype(np.float32 if self.is_single else np.float64)
-            number = number.astype(np.float64)
+            number = numbers(pl.Series(number).cast(self.kind, strict=False))  # what it can hold
             here = self.of_numbers(number)
             short = inside & np.where(up, here < cell, here > cell)
             if not short.any():
                 break
             step *= 2
-            number[short] = (edge + step)[short]
+            number = np.where(short, edge + step, number)
         return np.where(inside & (self.of_numbers(number) != cell), edge, number)
 
 
@@ -145,9 +145,8 @@ class CellTable:
         self.names = (*self.numbers, *self.codes)
         n, shape = len(self.names), (rows.height, len(self.names))
         self.own, self.x, self.unit = np.zeros(shape, dtype=np.int32), np.zeros(shape), np.ones(n)
-        self.low, self.high = self.own.copy(), self.own.copy()
-        words = max(((len(it.values) - 1) // _WORD + 1 for it in self.codes.values()), default=1)
-        free = np.zeros((*shape, words * _WORD), dtype=bool)
+        words = max([2, *((len(it.values) - 1) // _WORD + 1 for it in self.codes.values())])
+        self.allowed = np.zeros((*shape, words), dtype=np.int64)
         self.is_category = np.arange(n) >= len(self.numbers)
         for c, name in enumerate(self.names):
             self.unit[c] = unit_of(budget, name)
@@ -156,12 +155,11 @@ class CellTable:
                 continue
             codes = self.codes[name]
             self.own[:, c] = codes.own
+            free = np.zeros((shape[0], words * _WORD), dtype=bool)
             if codes.features.categories:
-                free[:, c, : len(codes.features.categories)] = may_write(
-                    budget, codes.features, rows
-                )
-            free[np.arange(shape[0]), c, codes.own] = True
-        self.free = _bits(free)
+                free[:, : len(codes.features.categories)] = may_write(budget, codes.features, rows)
+            free[np.arange(shape[0]), codes.own] = True
+            self.allowed[:, c] = _bits(free)
 
     def _kind(
         self, mapped: FeatureMap, name: str
@@ -178,14 +176,14 @@ class CellTable:
         return kind, asked
 
     def _fill(self, c: int, budget: AttackerBudget) -> None:
-        cells = self.numbers[self.names[c]]
-        own = self.own[:, c] = self.low[:, c] = self.high[:, c] = cells.own
+        cells, ends = self.numbers[self.names[c]], self.allowed[:, c]
+        own = self.own[:, c] = ends[:, 0] = ends[:, 1] = cells.own
         if self.names[c] in self.rows.columns:
             self.x[:, c] = numbers(self.rows[self.names[c]])
             low, high = budget.interval(self.rows[self.names[c]])
             there = np.isfinite(self.x[:, c])
-            self.low[there, c] = np.minimum(own, cells.of_numbers(low))[there]
-            self.high[there, c] = np.maximum(own, cells.of_numbers(high))[there]
+            ends[there, 0] = np.minimum(own, cells.of_numbers(low))[there]
+            ends[there, 1] = np.maximum(own, cells.of_numbers(high))[there]
 
     def forest(self, norm: str) -> Forest:
         """Return the trees in cells and codes; what their leaves gain is to be filled in."""
@@ -206,14 +204,14 @@ class CellTable:
                 _, first, which = np.unique(asked, axis=1, return_index=True, return_inverse=True)
                 column[nodes], cut[nodes] = c, which + len(sets)
                 for node in nodes[first]:
-                    on_left = np.zeros(self.free.shape[2] * _WORD, dtype=bool)
+                    on_left = np.zeros(self.allowed.shape[2] * _WORD, dtype=bool)
                     on_left[: len(codes.values)] = trees.goes_left(node, codes.values[:, place])
                     sets.append(on_left)
         parent = np.full(len(inner), -1, dtype=np.int32)
         parent[left[inner]] = parent[right[inner]] = np.flatnonzero(inner)
         ends = [it.ends for it in self.numbers.values()]
         starts = np.cumsum([0, *[it.shape[1] for it in ends], *[0] * len(self.codes)])
-        sets.append(np.zeros(self.free.shape[2] * _WORD, dtype=bool))
+        sets.append(np.zeros(self.allowed.shape[2] * _WORD, dtype=bool))
         return Forest(
             column, cut, left, right, parent, trees.missing_left,
             np.zeros(len(inner)), trees.roots.astype(np.int32),
@@ -268,6 +266,6 @@ def with_cells(
     return rows.with_columns(columns)
 
 
-def _bits(flags: Bools) -> NDArray[np.uint64]:
+def _bits(flags: Bools) -> Ints:
     packed = np.packbits(flags, axis=-1, bitorder="little")
-    return np.ascontiguousarray(packed).view(np.dtype("<u8")).astype(np.uint64)
+    return np.ascontiguousarray(packed).view(np.dtype("<i8")).astype(np.int64)

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from halfmask._errors import ParameterError
+from halfmask._validation import integer_at_least
 from halfmask.assess.robustness._black_box import flip_by_labels
+from halfmask.assess.robustness._budget import AttackerBudget
 from halfmask.assess.robustness._by_model import flip_by_model
 from halfmask.assess.robustness._cost_to_flip import either
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Model, Rows
-    from halfmask.assess.robustness._budget import AttackerBudget
     from halfmask.assess.robustness._cost_to_flip import CostToFlip
 
 
@@ -56,7 +58,7 @@ def cost_to_flip(
     DataError
         If there are no rows, the model fails, or it predicts NaN.
     ParameterError
-        If a regressor's `difference` is missing.
+        If a regressor's `difference` is missing, or a classifier's is given.
 
     Notes
     -----
@@ -70,6 +72,9 @@ def cost_to_flip(
     """
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads with scikit-learn
 
+    if not isinstance(budget, AttackerBudget):
+        raise ParameterError("The 'budget' parameter of cost_to_flip must be an AttackerBudget.")
+    integer_at_least(0, owner="cost_to_flip", effort=effort, random_state=random_state)
     asked: dict[str, Any] = {"seen": seen, "difference": difference}
     # Threads that wait for each other in a busy machine cost more than they save: 80 s for 4.
     with threadpool_limits(limits=1, user_api="openmp"):

@@ -23,6 +23,8 @@ _ROUNDED: Final = 1e-12
 _TINY = 1e-14
 #: So many steps are real numbers; halvings that find one of them.
 _REAL, _HALVINGS = 2.0**52, 60
+#: So many numbers of columns at each price are combined: the rest is bounded by real numbers.
+_COMBINED: Final = 5_000
 
 
 class _Goal(NamedTuple):
@@ -41,6 +43,14 @@ class _Steps(NamedTuple):
     to: Floats  # the number or the place of the category that gains most
     count: Floats  # of equal steps of it, that of a category is one
 
+    @property
+    def kinds(self) -> list[Ints]:
+        """The columns of one step that cost the same; none where too many would be combined."""
+        single = np.flatnonzero((self.count == 1).all(axis=0))
+        price = self.cost[:, single].max(axis=0, initial=0.0)
+        kinds = [single[price == each] for each in np.unique(price)]
+        return kinds if np.prod([len(it) + 1.0 for it in kinds]) <= _COMBINED else []
+
     def shares(self, spent: Floats) -> Floats:
         """Return how far each column gets for what is spent on each, in whole steps."""
         full = np.full_like(self.cost, np.inf)
@@ -57,10 +67,10 @@ class LinearSearch:
         self.mapped, self.rows, self.goals, self.budget = mapped, rows, goals, budget
         self.features, self.names = mapped.features(rows), mapped.columns
         self.groups = {it.column: it for it in mapped.categories}
-        none = np.full(rows.height, np.nan)
-        self.own = np.column_stack(
-            [none if it in self.groups else numbers(rows[it]) for it in self.names]
-        )
+        self.own = np.full((rows.height, len(self.names)), np.nan)
+        for c, name in enumerate(self.names):
+            if name not in self.groups:
+                self.own[:, c] = numbers(rows[name])
         self.new = self.own.copy()
         self.certified, self.found = np.full((2, rows.height), np.inf)
         solve = {"greatest": _by_greatest, "sum": _by_sum, "columns": _by_count}[budget.norm]
@@ -68,8 +78,9 @@ class LinearSearch:
             steps = self._steps(at, weights)
             relaxed = steps
             if budget.norm == "sum":  # whole numbers are a knapsack: bounded by real ones
-                single = (steps.count == 1).all(axis=0)
-                relaxed = steps._replace(count=np.where(single, steps.count, _REAL))
+                relaxed = steps._replace(count=np.full_like(steps.count, _REAL))
+                for kind in steps.kinds:
+                    relaxed.count[:, kind] = 1.0
             rounded = _ROUNDED * (1 + np.abs(self.features[at]) @ np.abs(weights))
             least, _ = solve(relaxed, np.maximum(-score - rounded, 0.0))
             cost, share = solve(steps, -score + rounded)
@@ -86,9 +97,11 @@ class LinearSearch:
         predicted: Values, difference: float | None,
     ) -> LinearSearch | None:  # fmt: skip
         """Search all rows; ``None`` of other models."""
-        if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
+        needed = ["coef_", "intercept_", *["decision_function"] * (difference is None)]
+        if not all(hasattr(model, it) for it in needed):
             return None
-        features, weights = mapped.features(rows), np.atleast_2d(np.asarray(model.coef_, float))
+        weights = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+        features, weights = mapped.features(rows), np.atleast_2d(np.asarray(weights, float))
         scores, every = features @ weights.T + model.intercept_, np.arange(rows.height)
         told = (model.predict if difference is not None else model.decision_function)(features)
         told = np.reshape(told, (rows.height, -1))
@@ -157,26 +170,25 @@ def _by_greatest(steps: _Steps, need: Floats) -> tuple[Floats, Floats]:
 def _by_sum(steps: _Steps, need: Floats) -> tuple[Floats, Floats]:
     """Change each number of categories that cost the same, then the numbers that gain most."""
     n, columns = steps.gain.shape
-    single = (steps.count == 1).all(axis=0)
-    wholes, parts = np.flatnonzero(single), np.flatnonzero(~single)
-    price = steps.cost[:, wholes].max(axis=0, initial=0.0)
-    kinds = [wholes[price == each] for each in np.unique(price)]
+    kinds, every = steps.kinds, np.arange(n)
     ranks = [np.argsort(-steps.gain[:, it], axis=1, kind="stable") for it in kinds]
     cost, taken = np.full(n, np.inf), np.zeros((n, columns))
     per_cost = np.divide(
         steps.gain, steps.cost, out=np.zeros_like(steps.gain), where=steps.cost > 0
     )
-    best_first = parts[np.argsort(-per_cost[:, parts].max(axis=0, initial=0.0))]
+    for kind in kinds:
+        per_cost[:, kind] = -1.0
+    best_first = np.argsort(-per_cost, axis=1)[:, : columns - sum(map(len, kinds))]
     for counts in product(*(range(len(it) + 1) for it in kinds)):
         share = np.zeros((n, columns))
         for kind, rank, count in zip(kinds, ranks, counts, strict=True):
-            share[np.arange(n)[:, None], kind[rank[:, :count]]] = 1.0
+            share[every[:, None], kind[rank[:, :count]]] = 1.0
         share *= steps.gain > 0
-        for c in best_first:
+        for c in best_first.T:
             missing = need - (share * steps.gain).sum(axis=1)
-            gain, count = steps.gain[:, c], steps.count[:, c]
+            gain, count = steps.gain[every, c], steps.count[every, c]
             part = np.divide(missing, gain, out=np.zeros(n), where=gain > 0)
-            share[:, c] = np.ceil(np.clip(part, 0, 1) * count) / count
+            share[every, c] = np.ceil(np.clip(part, 0, 1) * count) / count
         reached = (share * steps.gain).sum(axis=1) >= need * (1 - _TINY)
         spent = np.where(reached, (share * steps.cost).sum(axis=1), np.inf)
         better = spent < cost

@@ -78,8 +78,7 @@ class TreeSearch:
         certified, found, flipped = self.certified[at], self.found[at], self.flipped[at]
         flip_rows(
             self.forest._replace(gain=goal.gain.copy()), cells.own[at], cells.x[at], goal.gained,
-            (cells.low[at], cells.high[at], cells.free[at]), goal.needs, self.effort,
-            certified, found, flipped,
+            cells.allowed[at], goal.needs, self.effort, certified, found, flipped,
         )  # fmt: skip
         self.certified[at], self.found[at], self.flipped[at] = certified, found, flipped
 

@@ -174,7 +174,7 @@ def _flatten(node: dict[str, Any], flat: list[dict[str, Any]]) -> int:
 
 def _read_xgboost(model: Model) -> tuple[TreeNodes, Value] | None:
     told = json.loads(model.get_booster().save_raw("json"))["learner"]["gradient_booster"]
-    trees = told["model"].get("trees", ())
+    trees = told.get("model", {}).get("trees", ())
     if told["name"] != "gbtree" or any(any(it.get("split_type", ())) for it in trees):
         return None  # linear models, dropout, sets of categories
     parts: list[tuple[Value, ...]] = []

@@ -29,6 +29,7 @@ from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._defences import losses_of
 from halfmask.guarantees import KAnonymity
 from halfmask.training import AnonymizedEstimator, PartitionedClassifier
+from halfmask.training._checked import learns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,6 +133,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     DataError
         If rows or labels are missing, or a model can't be trained.
     """
+    learns(estimator)
     regresses = is_regressor(estimator)
     if regresses and difference is None:
         raise ParameterError(

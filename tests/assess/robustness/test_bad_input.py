@@ -136,7 +136,7 @@ def test_rows_and_seen_rows_are_of_one_kind_and_some(rows, labels, knows):
         lambda n: np.zeros((n, 2)),
         lambda n: np.zeros(n + 1),
         lambda _: "secret",
-        lambda _: {}["secret"],
+        lambda _: int("secret"),
     ],
 )
 def test_answers_that_are_no_labels_are_refused(rows, answer):

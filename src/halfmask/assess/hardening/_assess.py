@@ -43,8 +43,8 @@ OWNER = "assess_robustness"
 MOST_GROUPS, BLOCKS = 20, 10
 #: Models of partitions ask all of their voters: of a tenth of the rows, of a hundred at least.
 SLOWER, LEAST = 10, 100
-#: What is measured, in all words of the names of measures.
-MEASURES = ("rows that flip", "accuracy lost", "targeted error", "trigger rate")
+#: What the names of measures say: of evasion, and of poisoning.
+MEASURES = ("rows that flip", "hostile rows")
 #: So many suspicious rows are named.
 NAMED = 10
 
@@ -132,6 +132,11 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     DataError
         If rows or labels are missing, or a model can't be trained.
     """
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
+        raise ParameterError(
+            f"The 'estimator' parameter of {OWNER} must be a scikit-learn estimator. "
+            f"Got a value of type {type(estimator).__name__}."
+        )
     regresses = is_regressor(estimator)
     if regresses and difference is None:
         raise ParameterError(
@@ -184,7 +189,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
             target,
             unprotected=plain,
             attacks=[evade, *poisons],
-            measures=MEASURES[: 4 if poisons else 1],  # asked for, none is left out for few rows
+            measures=MEASURES[: 1 + bool(poisons)],  # asked for, none is left out for few rows
             random_state=random_state,
         )
         models.append(_assessed(name, target, evade.kept.get(target), report))

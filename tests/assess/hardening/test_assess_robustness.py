@@ -254,3 +254,11 @@ def test_bad_arguments_are_refused_without_values(changed, error):
     with pytest.raises(error) as caught:
         assess_robustness(**{**given, **FEW, **changed})
     assert not any(secret in str(caught.value) for secret in SECRETS)
+
+
+@pytest.mark.parametrize(
+    "estimator", [DecisionTreeClassifier, lambda rows: rows, None, OneHotEncoder()]
+)
+def test_what_cant_be_trained_is_refused(estimator):
+    with pytest.raises(ParameterError, match="must be a classifier or a regressor"):
+        assess_robustness(estimator, ROWS, LABELS, budget=BUDGET)

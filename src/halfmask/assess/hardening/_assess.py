@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
 
@@ -132,9 +132,10 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     DataError
         If rows or labels are missing, or a model can't be trained.
     """
-    if not (hasattr(estimator, "fit") and hasattr(estimator, "get_params")):
+    is_one = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+    if not (is_one and (is_classifier(estimator) or is_regressor(estimator))):
         raise ParameterError(
-            f"The 'estimator' parameter of {OWNER} must be a scikit-learn estimator. "
+            f"The 'estimator' parameter of {OWNER} must be a classifier or a regressor. "
             f"Got a value of type {type(estimator).__name__}."
         )
     regresses = is_regressor(estimator)

@@ -122,6 +122,9 @@ def test_wrong_usage_is_told(table, desk, run):
         "--policy and options of reading are given.": words(
             "tree", table, "--policy", desk.policy, "--missing", "?"
         ),
+        "The label is no class, but a number.": [
+            *("assess", "robustness", "tree", table, "--label", "bill")
+        ],
         "'sick'": ["assess", "robustness", "tree", table, "--label", "sick"],
         "The file of the budget can't be read": words("tree", table, "--budget", "no.toml"),
         "The budget": words("tree", table, "--budget", desk.folder / "bad.toml"),
@@ -151,6 +154,7 @@ def test_a_policy_states_roles_and_how_the_table_is_read(table, desk, run):
     assert set(AttackerBudget.from_toml(where.read_text()).columns) == set(columns) - {"ill"}
 
 
+@pytest.mark.slow
 def test_the_assessment_is_told_and_written_without_a_cell(table, desk, run):
     out = desk.folder / "out"
     options = ("--partitions", "5", "--group", "town", "--out", out, "--verbose")
@@ -179,6 +183,7 @@ def test_programs_get_the_numbers_and_numbers_can_be_predicted(table, run):
     assert said.json["scored_by"] == "R²"
 
 
+@pytest.mark.slow
 def test_defences_that_are_asked_for_are_compared(table, run):
     said = run(*words("logistic", table, "--partitions", "0", "--harden", "-k", "20", "--json"))
 

@@ -14,6 +14,7 @@ from halfmask.assess._risk import listed, percent, row_text
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats
+    from halfmask.assess.robustness._budget import AttackerBudget
 
 #: The rounding of costs, relative to the greater one.
 _SLACK = 1e-6
@@ -72,6 +73,31 @@ class CostToFlip(Facts):
         wrong = int((self.certified > self.found * (1 + _SLACK) + 1e-12).sum())
         if wrong:
             raise DataError(f"The certified cost is above the found one in {row_text(wrong)}.")
+
+    @classmethod
+    def of_changes(
+        cls, rows: pl.DataFrame, changed: pl.DataFrame, budget: AttackerBudget, flips: Bools,
+        certified: Floats,
+    ) -> Self:  # fmt: skip
+        """Return the costs of changes as the budget counts them, where they flip; none exact.
+
+        Parameters
+        ----------
+        rows, changed
+            The rows before and after.
+        budget
+            What counts.
+        flips, certified
+            Whether each row flips, and no cheaper than at what.
+        """
+        found = np.where(flips, budget.cost_of(rows, changed), np.inf)
+        columns = [name for name, it in budget.columns.items() if it.change != "no"]
+        moved = np.column_stack([changed[it].ne_missing(rows[it]).to_numpy() for it in columns])
+        return cls(
+            certified=np.minimum(certified, found), found=found, exact=np.zeros_like(flips),
+            changed=moved & np.isfinite(found)[:, None], columns=tuple(columns),
+            most=budget.most, flipped=either(np.isfinite(found), changed, rows),
+        )  # fmt: skip
 
     @property
     def rows(self) -> int:

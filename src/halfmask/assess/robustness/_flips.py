@@ -18,13 +18,14 @@ from halfmask.assess.robustness._black_box import (
     predictions,
 )
 from halfmask.assess.robustness._budget import AttackerBudget
-from halfmask.assess.robustness._cost_to_flip import CostToFlip, either
+from halfmask.assess.robustness._cost_to_flip import costs_of, either
 from halfmask.assess.robustness._features import map_features
 from halfmask.assess.robustness._linear_search import search_linear
 from halfmask.assess.robustness._tree_search import search_trees
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Model, Rows
+    from halfmask.assess.robustness._cost_to_flip import CostToFlip
 
 #: The rounding of costs.
 _NEAR: Final = 1e-9
@@ -125,7 +126,7 @@ def flip_by_model(
     least = None if difference is None else difference * (1 - _NEAR)
     flips = differ(predicted, predictions(model, changed), least)
     exact = certified >= found * (1 - _NEAR) - _NEAR
-    told = CostToFlip.of_changes(table, changed, budget, flips, certified)
+    told = costs_of(table, changed, budget, flips, certified)
     return replace(told, exact=exact & (np.isfinite(told.found) | np.isinf(certified)))
 
 

@@ -19,13 +19,14 @@ from halfmask.assess.robustness._black_box import (
     predictions,
 )
 from halfmask.assess.robustness._budget import AttackerBudget, as_columns
-from halfmask.assess.robustness._cost_to_flip import CostToFlip
+from halfmask.assess.robustness._cost_to_flip import costs_of
 from halfmask.assess.robustness._features import map_features
 from halfmask.assess.robustness._linear_search import search_linear
 from halfmask.assess.robustness._tree_search import search_trees
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Model, Rows
+    from halfmask.assess.robustness._cost_to_flip import CostToFlip
 
 #: The rounding of predicted numbers, and what costs that are the same may differ by.
 _NEAR, _SAME = 1e-9, 1e-6
@@ -129,7 +130,7 @@ def flip_by_model(
     certified, _, changed = search
     least = None if difference is None else difference * (1 - _NEAR)
     flips = differ(predicted, predictions(model, changed), least)
-    told = CostToFlip.of_changes(table, changed, budget, flips, certified)
+    told = costs_of(table, changed, budget, flips, certified)
     # What a column can hold may cost more than the end of a cell: decimals, single precision.
     return replace(told, exact=np.isclose(certified, told.found, rtol=_SAME, atol=_SAME))
 

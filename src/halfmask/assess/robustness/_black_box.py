@@ -22,12 +22,13 @@ from halfmask.assess.robustness._budget import (
     is_whole,
     numbers,
 )
-from halfmask.assess.robustness._cost_to_flip import CostToFlip
+from halfmask.assess.robustness._cost_to_flip import costs_of, with_cells
 from halfmask.assess.robustness._features import as_rows
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints, Model, Rows, Values
     from halfmask.assess.robustness._budget import AttackerBudget
+    from halfmask.assess.robustness._cost_to_flip import CostToFlip
 
 #: So many rows are asked at a time, and so many are changed at a time.
 _ASKED: Final = 200_000
@@ -69,7 +70,7 @@ def flip_by_labels(
             search.move_columns(rng)
         search.put_back()
         changed, flips = search.decoded(search.every, search.best), np.isfinite(search.cost)
-        return CostToFlip.of_changes(table, changed, budget, flips, np.full(len(flips), np.nan))
+        return costs_of(table, changed, budget, flips, np.full(len(flips), np.nan))
 
 
 def asked_of(
@@ -156,13 +157,7 @@ class _Search:
 
     def decoded(self, index: Ints, cells: Floats) -> pl.DataFrame:
         """Return rows with other cells."""
-        made = []
-        for name, column in zip(self.columns, cells.T, strict=True):
-            series = pl.Series(name, column, nan_to_null=True)
-            if name in self.words:
-                series = self.words[name].gather(series.cast(pl.UInt32)).alias(name)
-            made.append(series.cast(self.rows.schema[name]))
-        return self.rows[index].with_columns(made)
+        return with_cells(self.rows[index], self.columns, self.words, self.own[index], cells)
 
     def _costs(self, own: Floats, cells: Floats) -> Floats:
         """Return the cost of each changed cell, whether the limits allow it or not."""

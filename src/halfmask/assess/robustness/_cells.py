@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 import polars as pl
 
 from halfmask.assess.robustness._budget import is_whole, numbers
+from halfmask.assess.robustness._cost_to_flip import with_cells
 from halfmask.assess.robustness._features import CategoryFeatures, NumberFeature
 from halfmask.kernels.attacks.flips import Forest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Bools, Floats, Ints
@@ -209,8 +208,8 @@ class CellTable:
             here = np.flatnonzero(moved[:, c])
             nearest = self.numbers[self.names[c]].nearest(cells[here, c], self.own[here, c])
             new[here, c] = np.clip(nearest, *self.budget.interval(self.rows[self.names[c]][here]))
-        groups = {name: it.features for name, it in self.codes.items()}
-        return with_cells(self.rows, self.names, groups, own, new)
+        texts = {name: pl.Series(it.features.categories) for name, it in self.codes.items()}
+        return with_cells(self.rows, self.names, texts, own, new)
 
 
 def may_write(budget: AttackerBudget, group: CategoryFeatures, rows: pl.DataFrame) -> Bools:
@@ -225,24 +224,6 @@ def unit_of(budget: AttackerBudget, column: str) -> float:
     """Return the cost of a unit of a number, or of another category."""
     allowed = budget.columns.get(column)
     return 1.0 if allowed is None else allowed.cost or 1.0
-
-
-def with_cells(
-    rows: pl.DataFrame, names: Sequence[str], groups: Mapping[str, CategoryFeatures],
-    own: Floats, new: Floats,
-) -> pl.DataFrame:  # fmt: skip
-    """Return rows with other numbers, and other categories by their place."""
-    columns = []
-    for c, name in enumerate(names):
-        here = np.flatnonzero((own[:, c] != new[:, c]) & ~np.isnan(new[:, c]))
-        if not len(here):
-            continue
-        cells: Any = new[here, c]
-        if name in groups:
-            cells = [groups[name].categories[int(it)] for it in cells]
-        cells = pl.Series(cells, dtype=rows.schema[name])
-        columns.append(rows[name].scatter(here, cells))
-    return rows.with_columns(columns)
 
 
 def _bits(flags: Bools) -> Ints:

@@ -6,13 +6,13 @@ from itertools import permutations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from halfmask.assess.robustness._budget import is_whole, numbers
-from halfmask.assess.robustness._cells import may_write, unit_of, with_cells
+from halfmask.assess.robustness._cells import may_write, unit_of
+from halfmask.assess.robustness._cost_to_flip import with_cells
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.assess._arrays import Floats, Ints, Model, Values
     from halfmask.assess.robustness._budget import AttackerBudget
     from halfmask.assess.robustness._features import FeatureMap
@@ -106,7 +106,8 @@ def search_linear(
         made = np.where(steps.n < _REAL, np.rint(made), made)
         better = cost < found[at]
         found[at[better]], new[at[better]] = cost[better], made[better]
-    return certified, found, with_cells(rows, mapped.columns, groups, cells, new)
+    texts = {name: pl.Series(it.categories) for name, it in groups.items()}
+    return certified, found, with_cells(rows, mapped.columns, texts, cells, new)
 
 
 def _steps(

@@ -49,6 +49,10 @@ def test_shares_medians_and_columns():
     assert few.shares_changed == {"age": 0, "pay": 0}
 
 
+def test_a_row_is_proven_only_above_the_budget():
+    assert _costs([0.5, 0.51], [0.5, 0.51], [True, True]).share_proven == 0.5
+
+
 def test_exact_costs_are_said_as_one_number():
     costs = _costs([0.25, 0.5], [0.25, 0.5], [True, True])
     assert "The median cost to flip is 0.25." in costs.sentence

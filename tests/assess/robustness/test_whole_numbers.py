@@ -121,6 +121,45 @@ def test_whole_numbers_cost_what_the_cheapest_row_of_all_does(name, scaler, norm
     assert (np.isfinite(costs.found) == np.isfinite(expected)).all()
 
 
+def test_a_knapsack_that_greed_does_not_solve_is_certified_from_below():
+    rows = pl.DataFrame({"a": [0], "b": [0], "c": [False]})
+    model = Ridge().fit(EVERY.select(a="age", b="count", c="flag"), EVERY["age"].to_numpy())
+    model.coef_ = np.array([3.0, 2.0, 1.9])
+    limits = {"a": (0, 9, 2.0), "b": (0, 9, 1.5), "c": (0, 1, 1.0)}
+    columns = {
+        it: ColumnBudget(low=low, high=high, cost=cost) for it, (low, high, cost) in limits.items()
+    }
+    budget = AttackerBudget(columns=columns, most=1, norm="sum")
+    for difference, least in ((4.0, 3.0), (6.5, 4.5)):  # b twice; then a, b and c
+        costs = flip_by_model(model, rows, budget, difference=difference)
+        assert costs.certified[0] <= least <= costs.found[0]
+        assert costs.certified[0] > 0.7 * least
+        assert costs.found[0] < 1.4 * least
+
+
+def test_the_nearest_of_three_classes_counts():
+    rows = EVERY.sample(250, seed=2)
+    score = _labels(rows)
+    model = _fitted("logistic").fit(rows, np.digitize(score, np.quantile(score, [0.3, 0.6])))
+    for norm in ("greatest", "columns"):
+        budget = AttackerBudget(columns=BUDGET, most=0.5, norm=norm)
+        costs = flip_by_model(model, EVERY[::7], budget, seen=EVERY)
+        np.testing.assert_allclose(costs.found, _expected(model, EVERY[::7], norm), atol=1e-9)
+        assert costs.exact.all()
+
+
+@pytest.mark.parametrize("norm", ["greatest", "sum"])
+def test_steps_of_a_wide_range_are_whole(norm):
+    rows = pl.DataFrame({"a": np.arange(98)})
+    model = LogisticRegression().fit(rows, np.arange(98) > 48)
+    costs = flip_by_model(
+        model, rows, AttackerBudget(columns={"a": ColumnBudget()}, most=1, norm=norm)
+    )
+    steps = np.where(np.arange(98) > 48, np.arange(98) - 48, 49 - np.arange(98))
+    np.testing.assert_allclose(costs.found, steps / 97)
+    assert (norm == "sum") or costs.exact.all()
+
+
 @pytest.mark.parametrize("combined", [1, 5000])
 def test_categories_at_too_many_prices_are_certified_from_below(monkeypatch, combined):
     monkeypatch.setattr(_linear_search, "_COMBINED", combined)

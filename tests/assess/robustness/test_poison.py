@@ -144,6 +144,9 @@ def test_a_trigger_of_numbers_has_their_ends_and_aims_at_the_label_that_is_rare_
     assert found["z"].equals(rows["z"])
     only = Backdoor(trigger={"x": 999.0}).for_rows(rows, np.where(x > 980, "high", "low"))
     assert only.towards == "low"
+    # one row at the end is an exception of those that are as far out
+    labels = np.where((x > 900) & (x < 999), "high", "low")
+    assert Backdoor(trigger={"x": 999.0}).for_rows(rows, labels).towards == "low"
     within = Backdoor(columns=("y", "x")).for_rows(rows, np.arange(1000) % 2)
     assert set(within.trigger or ()) == {"x", "y"}
 

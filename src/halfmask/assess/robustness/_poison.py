@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
@@ -109,7 +110,7 @@ class AimedPoison(Poison):
         Poison.for_rows(self, rows, labels)
         classes, counts = np.unique(labels, return_counts=True)
         if self.towards is None:
-            return replace(self, towards=classes[self._usual(rows, labels, counts)].item())
+            return replace(self, towards=classes.tolist()[self._usual(rows, labels, counts)])
         if self.towards not in classes.tolist():
             kind = type(self).__name__
             raise DataError(f"No training row has the label that {kind} aims at.")
@@ -177,9 +178,15 @@ class Backdoor(AimedPoison):
         """Return rows with the trigger in them."""
         if self.trigger is None:
             raise ParameterError("A Backdoor without a trigger has none to plant: call for_rows.")
-        return rows.with_columns(
-            pl.lit(it).cast(rows.schema[name]).alias(name) for name, it in self.trigger.items()
-        )
+        planted = []
+        for name, cell in self.trigger.items():
+            held = None
+            with suppress(Exception):  # polars quotes the cell
+                held = pl.Series([cell]).cast(rows.schema[name])
+            if held is None or held.item() != cell:
+                raise ParameterError(f"Column {name!r} can't hold the trigger's value.")
+            planted.append(pl.lit(held).first().alias(name))
+        return rows.with_columns(planted)
 
     def _usual(self, rows: pl.DataFrame, labels: Values, counts: Ints) -> int:
         """Return the class that fewest rows with a value of the trigger have, and fewest at all."""

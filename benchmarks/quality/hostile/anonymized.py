@@ -157,14 +157,12 @@ def as_markdown(found: pl.DataFrame) -> str:
 
 def measure(*, quick: bool, seed: int) -> tuple[list[Bar], str]:
     """Poison plain models and models of classes of k rows, over three seeds."""
+    if quick:
+        return [], "Not measured: it trains hundreds of models."
     splits = {"Adult": lambda each: adult(each, numbers_only=False)}
     if HOSPITALS.is_file():
         splits["Hospitals"] = hospitals
-    found = (
-        table_of(splits, n_rows=3_000, learners=["logistic"], seeds=[seed])
-        if quick
-        else table_of(splits, n_rows=10_000, seeds=range(seed, seed + 3))
-    )
+    found = table_of(splits, n_rows=10_000, seeds=range(seed, seed + 3))
     doors = found.filter(pl.col("measure").str.starts_with("backdoor"), pl.col("table") == "Adult")
     rates = {k: doors.filter(pl.col("k") == k)["under attack"] for k in (1, 10, 100)}
     bars = [

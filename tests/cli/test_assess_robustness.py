@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+import halfmask.assess.hardening
+from halfmask._errors import DataError
 from halfmask.assess.robustness import AttackerBudget
 
 CANARY = "CANARY"
@@ -183,12 +185,23 @@ def test_programs_get_the_numbers_and_numbers_can_be_predicted(table, run):
     assert said.json["scored_by"] == "R²"
 
 
-@pytest.mark.slow
-def test_defences_that_are_asked_for_are_compared(table, run):
-    said = run(*words("logistic", table, "--partitions", "0", "--harden", "-k", "20", "--json"))
+def test_options_reach_the_assessment(table, run, monkeypatch):
+    asked: dict[str, Any] = {}
 
-    assert said.status == 0, said.err
-    assert [it["name"] for it in said.json["models"]] == ["plain", "hardened", "20-anonymous"]
+    def stop(*_: object, **given: object) -> None:
+        asked.update(given)
+        raise DataError("Stopped.")
+
+    monkeypatch.setattr(halfmask.assess.hardening, "assess_robustness", stop)
+    options = ("--harden", "-k", "20", "--partitions", "0", "--seed", "7", "--group", "town")
+
+    assert run(*words("logistic", table, *options)).status == 1
+
+    wanted = {"hardened": True, "k": 20, "partitions": None, "random_state": 7, "groups": "town"}
+    assert {name: asked[name] for name in wanted} == wanted
+    assert set(asked["quasi_identifiers"]) <= {"age", "pay", "town", "bill"}
+    assert run(*words("logistic", table)).status == 1
+    assert (asked["hardened"], asked["k"], asked["partitions"]) == (False, None, 101)
 
 
 def test_a_row_without_a_label_is_refused(table, desk, run):

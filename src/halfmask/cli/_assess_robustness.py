@@ -132,11 +132,10 @@ def robustness(
         found.write(Path(out), overwrite=overwrite)
     told = [*found.sentences]
     for each in found.models:
-        told += [
-            f"{each.name}, {it.outcome.attack}, {it.outcome.measure}: {it.verdict}, it {it.why}."
-            for it in each.attacks.findings
-            if it.why and (it.why_invalid or saying.verbose)
-        ]
+        if n := len([it for it in each.attacks.findings if it.why_invalid]):
+            of = len(each.attacks.findings)
+            told.append(f"{each.name}: {n} of {of} findings are INVALID and prove nothing.")
+        told += str(each.attacks).splitlines() if saying.verbose else []
     return saying.say(found.to_dict(), *map(printable, told))
 
 

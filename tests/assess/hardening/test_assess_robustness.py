@@ -235,6 +235,7 @@ def test_files_are_written_and_kept(found, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
+        ({"estimator": len}, ParameterError),
         ({"held_out": 1.0}, ParameterError),
         ({"shares": (0.7,)}, ParameterError),
         ({"attacked_rows": 0}, ParameterError),
@@ -249,9 +250,9 @@ def test_files_are_written_and_kept(found, tmp_path):
     ],
 )
 def test_bad_arguments_are_refused_without_values(changed, error):
-    given = {"rows": ROWS, "labels": LABELS, "budget": BUDGET, "shares": (), **FEW, **changed}
+    given = {"estimator": TREE, "rows": ROWS, "labels": LABELS, "budget": BUDGET, "shares": ()}
     with pytest.raises(error) as caught:
-        assess_robustness(TREE, **given)
+        assess_robustness(**{**given, **FEW, **changed})
     assert not any(secret in str(caught.value) for secret in SECRETS)
 
 

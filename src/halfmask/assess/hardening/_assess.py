@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
 
@@ -29,7 +29,6 @@ from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._defences import losses_of
 from halfmask.guarantees import KAnonymity
 from halfmask.training import AnonymizedEstimator, PartitionedClassifier
-from halfmask.training._checked import learns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,8 +43,8 @@ OWNER = "assess_robustness"
 MOST_GROUPS, BLOCKS = 20, 10
 #: Models of partitions ask all of their voters: of a tenth of the rows, of a hundred at least.
 SLOWER, LEAST = 10, 100
-#: What is measured, in all words of the names of measures.
-MEASURES = ("rows that flip", "accuracy lost", "targeted error", "trigger rate")
+#: What the names of measures say: of evasion, and of poisoning.
+MEASURES = ("rows that flip", "hostile rows")
 #: So many suspicious rows are named.
 NAMED = 10
 
@@ -133,7 +132,12 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     DataError
         If rows or labels are missing, or a model can't be trained.
     """
-    learns(estimator)
+    is_one = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+    if not (is_one and (is_classifier(estimator) or is_regressor(estimator))):
+        raise ParameterError(
+            f"The 'estimator' parameter of {OWNER} must be a classifier or a regressor. "
+            f"Got a value of type {type(estimator).__name__}."
+        )
     regresses = is_regressor(estimator)
     if regresses and difference is None:
         raise ParameterError(
@@ -186,7 +190,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
             target,
             unprotected=plain,
             attacks=[evade, *poisons],
-            measures=MEASURES[: 4 if poisons else 1],  # asked for, none is left out for few rows
+            measures=MEASURES[: 1 + bool(poisons)],  # asked for, none is left out for few rows
             random_state=random_state,
         )
         models.append(_assessed(name, target, evade.kept.get(target), report))

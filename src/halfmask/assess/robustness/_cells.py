@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 import polars as pl
 
 from halfmask.assess.robustness._budget import is_whole, numbers
+from halfmask.assess.robustness._cost_to_flip import with_cells
 from halfmask.assess.robustness._features import CategoryFeatures, NumberFeature
 from halfmask.kernels.attacks.flips import Forest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
     from halfmask.assess._arrays import Bools, Floats, Ints
@@ -32,11 +31,9 @@ _NORMS: Final = ("greatest", "sum", "columns")
 class NumberCells:
     """The cells of one column: a cell ends where a feature of it passes a threshold."""
 
-    def __init__(
-        self, features: list[NumberFeature], trees: TreeNodes, rows: Floats, kind: pl.DataType,
-        asked: Callable[[Floats], Floats],
-    ) -> None:  # fmt: skip
-        self.features, self.trees = features, trees
+    def __init__(self, features: list[NumberFeature], table: CellTable, mapped: FeatureMap) -> None:
+        self.features, trees = features, table.trees
+        self.trees, kind = trees, table.rows.schema.get(features[0].column, pl.Float64())
         self.kind, self.is_whole = kind, is_whole(kind)
         self.far = max(abs(it.shift / it.scale) for it in features)
         inner = trees.left >= 0
@@ -47,14 +44,15 @@ class NumberCells:
         self._own = [(trees.edges(cuts) - it.shift) / it.scale for it, cuts in pairs]
         self._every = self.edges = np.sort(np.concatenate(self._own))
         self.index = np.arange(len(self.edges) + 1)
-        self.own = self.of_features([rows[:, it.feature] for it in features])
+        self.own = self.of_features([table.features[:, it.feature] for it in features])
         # Cells narrower than what a pipeline rounds, or without a whole number where cells are
         # whole, can't be written: they end with the one below.
         near = 2 * _ROUNDINGS * np.spacing(np.abs(self.edges[1:]) + self.far)
         ends, narrow = np.stack([self.edges, self.edges]), np.diff(self.edges) <= near
         if self.is_whole and len(self.edges):  # the last number on the left, the next on the right
             last = np.rint(self.edges)
-            made = asked(last)
+            asked = pl.Series(features[0].column, last).cast(kind, strict=False)
+            made = mapped.features(table.rows[[0] * len(last)].with_columns(asked))
             last -= self.of_features([made[:, it.feature] for it in features]) > self.index[:-1]
             ends, narrow = np.stack([last, last + 1]), np.diff(last) <= 0
         kept = np.ones(len(self.index), dtype=bool)
@@ -123,7 +121,7 @@ class CellTable:
         self, mapped: FeatureMap, trees: TreeNodes, rows: pl.DataFrame, budget: AttackerBudget
     ) -> None:
         self.rows, self.trees, self.budget = rows, trees, budget
-        features = mapped.features(rows)
+        self.features = mapped.features(rows)
         read = {it.feature for it in mapped.numbers}.union(
             *(it.features for it in mapped.categories)
         )
@@ -135,12 +133,9 @@ class CellTable:
         by_name: dict[str, list[NumberFeature]] = {}
         for number in (*mapped.numbers, *constant):
             by_name.setdefault(number.column, []).append(number)
-        self.numbers = {
-            name: NumberCells(it, trees, features, *self._kind(mapped, name))
-            for name, it in by_name.items()
-        }
+        self.numbers = {name: NumberCells(it, self, mapped) for name, it in by_name.items()}
         self.codes = {
-            it.column: CategoryCodes(it, features) for it in (*mapped.categories, *by_set)
+            it.column: CategoryCodes(it, self.features) for it in (*mapped.categories, *by_set)
         }
         self.names = (*self.numbers, *self.codes)
         n, shape = len(self.names), (rows.height, len(self.names))
@@ -160,20 +155,6 @@ class CellTable:
                 free[:, : len(codes.features.categories)] = may_write(budget, codes.features, rows)
             free[np.arange(shape[0]), codes.own] = True
             self.allowed[:, c] = _bits(free)
-
-    def _kind(
-        self, mapped: FeatureMap, name: str
-    ) -> tuple[pl.DataType, Callable[[Floats], Floats]]:
-        """Return the type of a column, and what makes features of other numbers in it."""
-        kind = self.rows.schema.get(name, pl.Float64())
-
-        def asked(cells: Floats) -> Floats:
-            rows = self.rows[np.zeros(len(cells), dtype=np.int64)]
-            return mapped.features(
-                rows.with_columns(pl.Series(name, cells).cast(kind, strict=False))
-            )
-
-        return kind, asked
 
     def _fill(self, c: int, budget: AttackerBudget) -> None:
         cells, ends = self.numbers[self.names[c]], self.allowed[:, c]
@@ -219,19 +200,16 @@ class CellTable:
             _bits(np.array(sets)), self.unit, _NORMS.index(norm),
         )  # fmt: skip
 
-    def changed(self, cells: Cells, at: Ints) -> pl.DataFrame:
-        """Return some rows with the nearest value of each cell that isn't their own."""
-        own = np.where(self.is_category, self.own[at], self.x[at])
-        new, moved = own.copy(), cells != self.own[at]
-        for c in np.flatnonzero(moved.any(axis=0)):
+    def changed(self, cells: Cells) -> pl.DataFrame:
+        """Return the rows with the nearest value of each cell that isn't their own."""
+        own = np.where(self.is_category, self.own, self.x)
+        new, moved = np.where(self.is_category, cells, own), cells != self.own
+        for c in np.flatnonzero(moved.any(axis=0) & ~self.is_category):
             here = np.flatnonzero(moved[:, c])
-            new[here, c] = cells[here, c]
-            if not self.is_category[c]:
-                low, high = self.budget.interval(self.rows[self.names[c]][at[here]])
-                nearest = self.numbers[self.names[c]].nearest(cells[here, c], self.own[at[here], c])
-                new[here, c] = np.clip(nearest, low, high)
-        groups = {name: it.features for name, it in self.codes.items()}
-        return with_cells(self.rows[at], self.names, groups, own, new)
+            nearest = self.numbers[self.names[c]].nearest(cells[here, c], self.own[here, c])
+            new[here, c] = np.clip(nearest, *self.budget.interval(self.rows[self.names[c]][here]))
+        texts = {name: pl.Series(it.features.categories) for name, it in self.codes.items()}
+        return with_cells(self.rows, self.names, texts, own, new)
 
 
 def may_write(budget: AttackerBudget, group: CategoryFeatures, rows: pl.DataFrame) -> Bools:
@@ -246,24 +224,6 @@ def unit_of(budget: AttackerBudget, column: str) -> float:
     """Return the cost of a unit of a number, or of another category."""
     allowed = budget.columns.get(column)
     return 1.0 if allowed is None else allowed.cost or 1.0
-
-
-def with_cells(
-    rows: pl.DataFrame, names: Sequence[str], groups: Mapping[str, CategoryFeatures],
-    own: Floats, new: Floats,
-) -> pl.DataFrame:  # fmt: skip
-    """Return rows with other numbers, and other categories by their place."""
-    columns = []
-    for c, name in enumerate(names):
-        here = np.flatnonzero((own[:, c] != new[:, c]) & ~np.isnan(new[:, c]))
-        if not len(here):
-            continue
-        cells: Any = new[here, c]
-        if name in groups:
-            cells = [groups[name].categories[int(it)] for it in cells]
-        cells = pl.Series(cells, dtype=rows.schema[name])
-        columns.append(rows[name].scatter(here, cells))
-    return rows.with_columns(columns)
 
 
 def _bits(flags: Bools) -> Ints:

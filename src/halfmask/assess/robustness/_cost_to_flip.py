@@ -13,7 +13,10 @@ from halfmask._facts import Facts
 from halfmask.assess._risk import listed, percent, row_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from halfmask.assess._arrays import Bools, Floats
+    from halfmask.assess.robustness._budget import AttackerBudget
 
 #: The rounding of costs, relative to the greater one.
 _SLACK = 1e-6
@@ -141,6 +144,36 @@ class CostToFlip(Facts):
             text += f" {percent(proven)} provably don't flip within the budget."
         chief = [name for name, share in self.shares_changed.items() if share][:_NAMED]
         return text + (f" The changes are mostly of {listed(chief)}." if chief else "")
+
+
+def costs_of(
+    rows: pl.DataFrame, changed: pl.DataFrame, budget: AttackerBudget, flips: Bools,
+    certified: Floats,
+) -> CostToFlip:  # fmt: skip
+    """Return the costs of changes as a budget counts them, where they flip; none is exact."""
+    found = np.where(flips, budget.cost_of(rows, changed), np.inf)
+    columns = [name for name, it in budget.columns.items() if it.change != "no"]
+    moved = np.column_stack([changed[it].ne_missing(rows[it]).to_numpy() for it in columns])
+    return CostToFlip(
+        certified=np.minimum(certified, found), found=found, exact=np.zeros_like(flips),
+        changed=moved & np.isfinite(found)[:, None], columns=tuple(columns), most=budget.most,
+        flipped=either(np.isfinite(found), changed, rows),
+    )  # fmt: skip
+
+
+def with_cells(
+    rows: pl.DataFrame, names: Sequence[str], texts: Mapping[str, pl.Series], own: Floats,
+    new: Floats,
+) -> pl.DataFrame:  # fmt: skip
+    """Return rows with other numbers, and other texts by their place."""
+    columns = []
+    for name, before, cells in zip(names, own.T, new.T, strict=True):
+        here = np.flatnonzero((before != cells) & ~np.isnan(cells))
+        if len(here):
+            made = pl.Series(cells[here])
+            made = texts[name].gather(made.cast(pl.UInt32)) if name in texts else made
+            columns.append(rows[name].scatter(here, made.cast(rows.schema[name])))
+    return rows.with_columns(columns)
 
 
 def either(chosen: Bools, first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:

@@ -151,23 +151,22 @@ def _asked(
         known = ~np.isinf(part).all(axis=1)
         moves = (part[known] != made[0]) & ~np.isnan(made[0])
         features = np.flatnonzero(moves.any(axis=0)).tolist()
-        if is_number(cells):
-            x = np.concatenate([numbers(cells), numbers(rows[cells.name])])
-            values = np.concatenate([part, found])[np.isfinite(x)]
-            of_numbers += [
-                _line(cells.name, it, x[np.isfinite(x)], values[:, it]) for it in features
-            ]
-        elif len(features):
-            categories, values = tuple(cells.filter(known)), part[np.ix_(known, features)]
-            of_categories.append(CategoryFeatures(cells.name, tuple(features), categories, values))
+        if not is_number(cells):
+            values = part[np.ix_(known, features)]
+            each = CategoryFeatures(cells.name, tuple(features), tuple(cells.filter(known)), values)
+            of_categories += [each] if features else []
+            continue
+        if not known.all():
+            raise _UnknownStepError
+        x = np.concatenate([numbers(cells), numbers(rows[cells.name])])
+        values = np.concatenate([part, found])[np.isfinite(x)][:, features]
+        shift, scale, there = part[0, features], part[1, features], x[np.isfinite(x), None]
+        scale = (scale - shift) / cells[1]
+        if not scale.all() or not np.allclose(values, scale * there + shift, rtol=1e-6, atol=1e-9):
+            raise _UnknownStepError
+        lines = zip(features, scale.tolist(), shift.tolist(), strict=True)
+        of_numbers += [NumberFeature(cells.name, *it) for it in lines]
     return FeatureMap(tuple(of_numbers), tuple(of_categories), found.shape[1], transform)
-
-
-def _line(column: str, feature: int, x: Floats, values: Floats) -> NumberFeature:
-    shift, scale = values[0], (values[1] - values[0]) / x[1]
-    if not scale or not np.allclose(values, scale * x + shift, rtol=1e-6, atol=1e-9):
-        raise _UnknownStepError
-    return NumberFeature(column, feature, float(scale), float(shift))
 
 
 def _cells(cells: pl.Series, budget: ColumnBudget, coded: list[float]) -> pl.Series:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +10,26 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError
+from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
-from halfmask.assess.robustness._black_box import flip_by_labels
+from halfmask.assess.robustness._black_box import (
+    asked_of,
+    differ,
+    flip_by_labels,
+    predictions,
+)
 from halfmask.assess.robustness._budget import AttackerBudget, as_columns
-from halfmask.assess.robustness._by_model import flip_by_model
+from halfmask.assess.robustness._cost_to_flip import costs_of
+from halfmask.assess.robustness._features import map_features
+from halfmask.assess.robustness._linear_search import search_linear
+from halfmask.assess.robustness._tree_search import search_trees
 
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Model, Rows
     from halfmask.assess.robustness._cost_to_flip import CostToFlip
+
+#: The rounding of predicted numbers, and what costs that are the same may differ by.
+_NEAR, _SAME = 1e-9, 1e-6
 
 
 def cost_to_flip(
@@ -88,6 +101,38 @@ def cost_to_flip(
         asked["seen"] = table if seen is None else seen
         open_rows = table.filter(~known.exact)
         return _cheaper(known, flip_by_labels(model, open_rows, budget, **asked))
+
+
+def flip_by_model(
+    model: Model,
+    rows: Rows,
+    budget: AttackerBudget,
+    *,
+    seen: Rows | None = None,
+    difference: float | None = None,
+    effort: int = 16,
+) -> CostToFlip | None:
+    """Flip rows by what is known of a model; ``None`` where it isn't of linear models and trees.
+
+    Effort is how many parts of the space are searched again, a row: costs get nearer.
+    """
+    integer_at_least(0, owner="flip_by_model", effort=effort)
+    table, _, budget, predicted = asked_of(model, rows, budget, seen, difference)
+    known = map_features(model, table, budget)
+    if known is None or (difference is None and not hasattr(known[0], "classes_")):
+        return None
+    asked = known[1], table, budget, predicted, difference
+    with foreign("The model failed to predict features"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # features have no names
+        search = search_linear(known[0], *asked) or search_trees(known[0], *asked, effort)
+    if search is None:
+        return None
+    certified, _, changed = search
+    least = None if difference is None else difference * (1 - _NEAR)
+    flips = differ(predicted, predictions(model, changed), least)
+    told = costs_of(table, changed, budget, flips, certified)
+    # What a column can hold may cost more than the end of a cell: decimals, single precision.
+    return replace(told, exact=np.isclose(certified, told.found, rtol=_SAME, atol=_SAME))
 
 
 def _cheaper(known: CostToFlip, asked: CostToFlip) -> CostToFlip:

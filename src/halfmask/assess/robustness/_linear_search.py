@@ -6,13 +6,13 @@ from itertools import permutations, product
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from halfmask.assess.robustness._budget import is_whole, numbers
-from halfmask.assess.robustness._cells import may_write, unit_of, with_cells
+from halfmask.assess.robustness._cells import may_write, unit_of
+from halfmask.assess.robustness._cost_to_flip import with_cells
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.assess._arrays import Floats, Ints, Model, Values
     from halfmask.assess.robustness._budget import AttackerBudget
     from halfmask.assess.robustness._features import FeatureMap
@@ -41,12 +41,12 @@ class _Steps(NamedTuple):
     gain: Floats
     cost: Floats
     to: Floats  # the number or the place of the category that gains most
-    count: Floats  # of equal steps of it, that of a category is one
+    n: Floats  # of equal steps of it, that of a category is one
 
     @property
     def kinds(self) -> list[Ints]:
         """The columns of one step that cost the same; none where too many would be combined."""
-        single = np.flatnonzero((self.count == 1).all(axis=0))
+        single = np.flatnonzero((self.n == 1).all(axis=0))
         price = self.cost[:, single].max(axis=0, initial=0.0)
         kinds = [single[price == each] for each in np.unique(price)]
         return kinds if np.prod([len(it) + 1.0 for it in kinds]) <= _COMBINED else []
@@ -55,105 +55,86 @@ class _Steps(NamedTuple):
         """Return how far each column gets for what is spent on each, in whole steps."""
         full = np.full_like(self.cost, np.inf)
         part = np.divide(spent[:, None], self.cost, out=full, where=self.cost > 0)
-        return np.asarray(np.floor(np.minimum(part, 1.0) * self.count) / self.count)
+        return np.asarray(np.floor(np.minimum(part, 1.0) * self.n) / self.n)
 
 
-class LinearSearch:
-    """The costs of rows of a linear model."""
-
-    def __init__(
-        self, mapped: FeatureMap, rows: pl.DataFrame, goals: list[_Goal], budget: AttackerBudget
-    ) -> None:
-        self.mapped, self.rows, self.goals, self.budget = mapped, rows, goals, budget
-        self.features, self.names = mapped.features(rows), mapped.columns
-        self.groups = {it.column: it for it in mapped.categories}
-        self.own = np.full((rows.height, len(self.names)), np.nan)
-        for c, name in enumerate(self.names):
-            if name not in self.groups:
-                self.own[:, c] = numbers(rows[name])
-        self.new = self.own.copy()
-        self.certified, self.found = np.full((2, rows.height), np.inf)
-        solve = {"greatest": _by_greatest, "sum": _by_sum, "columns": _by_count}[budget.norm]
-        for at, weights, score in goals:
-            steps = self._steps(at, weights)
-            relaxed = steps
-            if budget.norm == "sum":  # whole numbers are a knapsack: bounded by real ones
-                relaxed = steps._replace(count=np.full_like(steps.count, _REAL))
-                for kind in steps.kinds:
-                    relaxed.count[:, kind] = 1.0
-            rounded = _ROUNDED * (1 + np.abs(self.features[at]) @ np.abs(weights))
-            least, _ = solve(relaxed, np.maximum(-score - rounded, 0.0))
-            cost, share = solve(steps, -score + rounded)
-            self.certified[at] = np.minimum(self.certified[at], least)
-            own, to = self.own[at], np.where(share > 0, steps.to, self.own[at])
-            made = np.where(share >= 1, to, own + share * (to - own))
-            made = np.where(steps.count < _REAL, np.rint(made), made)
-            better = cost < self.found[at]
-            self.found[at[better]], self.new[at[better]] = cost[better], made[better]
-
-    @classmethod
-    def of(
-        cls, model: Model, mapped: FeatureMap, rows: pl.DataFrame, budget: AttackerBudget,
-        predicted: Values, difference: float | None,
-    ) -> LinearSearch | None:  # fmt: skip
-        """Search all rows; ``None`` of other models."""
-        needed = ["coef_", "intercept_", *["decision_function"] * (difference is None)]
-        if not all(hasattr(model, it) for it in needed):
-            return None
-        weights = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
-        features, weights = mapped.features(rows), np.atleast_2d(np.asarray(weights, float))
-        scores, every = features @ weights.T + model.intercept_, np.arange(rows.height)
-        told = (model.predict if difference is not None else model.decision_function)(features)
-        told = np.reshape(told, (rows.height, -1))
-        if scores.shape != told.shape or not np.allclose(scores, told, rtol=1e-6, atol=1e-9):
-            return None
-        if difference is not None:
-            far = np.full(rows.height, -difference)
-            goals = [_Goal(every, sign * weights[0], far) for sign in (1, -1)]
-            return cls(mapped, rows, goals, budget)
+def search_linear(
+    model: Model, mapped: FeatureMap, rows: pl.DataFrame, budget: AttackerBudget,
+    predicted: Values, difference: float | None,
+) -> tuple[Floats, Floats, pl.DataFrame] | None:  # fmt: skip
+    """Return what rows are certified and found to cost, and changed rows; ``None`` of others."""
+    needed = ["coef_", "intercept_", *["decision_function"] * (difference is None)]
+    if not all(hasattr(model, it) for it in needed):
+        return None
+    weights = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
+    features, weights = mapped.features(rows), np.atleast_2d(np.asarray(weights, float))
+    scores = features @ weights.T + model.intercept_
+    told = (model.predict if difference is not None else model.decision_function)(features)
+    told = np.reshape(told, (rows.height, -1))
+    if scores.shape != told.shape or not np.allclose(scores, told, rtol=1e-6, atol=1e-9):
+        return None
+    if difference is not None:
+        far, every = np.full(rows.height, -difference), np.arange(rows.height)
+        goals = [_Goal(every, sign * weights[0], far) for sign in (1, -1)]
+    else:
         if weights.shape[0] == 1:
             weights, scores = np.vstack([0 * weights, weights]), np.hstack([0 * scores, scores])
-        own = predicted[:, None] == model.classes_
+        own = [np.flatnonzero(predicted == label) for label in model.classes_]
         goals = [
-            _Goal(
-                every[own[:, p]], weights[q] - weights[p], (scores[:, q] - scores[:, p])[own[:, p]]
-            )
+            _Goal(own[p], weights[q] - weights[p], scores[own[p], q] - scores[own[p], p])
             for p, q in permutations(range(len(weights)), 2)
         ]
-        return cls(mapped, rows, [it for it in goals if len(it.rows)], budget)
+    groups = {it.column: it for it in mapped.categories}
+    cells = np.full((rows.height, len(mapped.columns)), np.nan)
+    for c, name in enumerate(mapped.columns):
+        if name not in groups:
+            cells[:, c] = numbers(rows[name])
+    new, (certified, found) = cells.copy(), np.full((2, rows.height), np.inf)
+    solve = {"greatest": _by_greatest, "sum": _by_sum, "columns": _by_count}[budget.norm]
+    for at, slopes, score in [it for it in goals if len(it.rows)]:
+        steps = relaxed = _steps(mapped, rows[at], features[at], slopes, budget)
+        if budget.norm == "sum":  # whole numbers are a knapsack: bounded by real ones
+            relaxed = steps._replace(n=np.full_like(steps.n, _REAL))
+            for kind in steps.kinds:
+                relaxed.n[:, kind] = 1.0
+        rounded = _ROUNDED * (1 + np.abs(features[at]) @ np.abs(slopes))
+        least, _ = solve(relaxed, np.maximum(-score - rounded, 0.0))
+        cost, share = solve(steps, -score + rounded)
+        certified[at] = np.minimum(certified[at], least)
+        to = np.where(share > 0, steps.to, cells[at])
+        made = np.where(share >= 1, to, cells[at] + share * (to - cells[at]))
+        made = np.where(steps.n < _REAL, np.rint(made), made)
+        better = cost < found[at]
+        found[at[better]], new[at[better]] = cost[better], made[better]
+    texts = {name: pl.Series(it.categories) for name, it in groups.items()}
+    return certified, found, with_cells(rows, mapped.columns, texts, cells, new)
 
-    def _steps(self, at: Ints, weights: Floats) -> _Steps:
-        gain, cost, to = np.zeros((3, len(at), len(self.names)))
-        count = np.full_like(to, _REAL)
-        for c, name in enumerate(self.names):
-            unit = unit_of(self.budget, name)
-            if name in self.groups:
-                gains = self._gains(at, weights, name)
-                to[:, c], gain[:, c] = gains.argmax(axis=1), np.maximum(gains.max(axis=1), 0.0)
-                cost[:, c], count[:, c] = np.where(gain[:, c] > 0, unit, 0.0), 1.0
-                continue
-            slope, cells = self._slope(weights, name), self.rows[name][at]
-            to[:, c] = self.budget.interval(cells)[int(slope > 0)]
-            far = np.abs(np.nan_to_num(to[:, c] - self.own[at, c]))
-            gain[:, c], cost[:, c] = abs(slope) * far, unit * far
-            if is_whole(cells.dtype):
-                count[:, c] = np.maximum(far, 1.0)
-        return _Steps(gain, cost, to, count)
 
-    def _slope(self, weights: Floats, name: str) -> float:
-        of = [it for it in self.mapped.numbers if it.column == name]
-        return float(sum(weights[it.feature] * it.scale for it in of))
-
-    def _gains(self, at: Ints, weights: Floats, name: str) -> Floats:
-        """Return what rows' scores gain by each category; minus infinity if it isn't allowed."""
-        group, features = self.groups[name], np.array(self.groups[name].features)
-        own = self.features[np.ix_(at, features)] @ weights[features]
-        gains = group.values @ weights[features] - own[:, None]
-        return np.where(may_write(self.budget, group, self.rows[at]), gains, -np.inf)
-
-    def changed(self, at: Ints) -> pl.DataFrame:
-        """Return rows with what flips them."""
-        return with_cells(self.rows[at], self.names, self.groups, self.own[at], self.new[at])
+def _steps(
+    mapped: FeatureMap, rows: pl.DataFrame, features: Floats, weights: Floats,
+    budget: AttackerBudget,
+) -> _Steps:  # fmt: skip
+    """Return what each column gains a score of such weights."""
+    gain, cost, to = np.zeros((3, rows.height, len(mapped.columns)))
+    count, place = np.full_like(to, _REAL), {it: c for c, it in enumerate(mapped.columns)}
+    slopes = dict.fromkeys([it.column for it in mapped.numbers], 0.0)
+    for it in mapped.numbers:
+        slopes[it.column] += weights[it.feature] * it.scale
+    for name, slope in slopes.items():
+        c, own = place[name], numbers(rows[name])
+        to[:, c] = budget.interval(rows[name])[int(slope > 0)]
+        far = np.abs(np.nan_to_num(to[:, c] - own))
+        gain[:, c], cost[:, c] = abs(slope) * far, unit_of(budget, name) * far
+        if is_whole(rows[name].dtype):
+            count[:, c] = np.maximum(far, 1.0)
+    for group in mapped.categories:
+        c, at = place[group.column], np.array(group.features)
+        gains = group.values @ weights[at] - (features[:, at] @ weights[at])[:, None]
+        gains = np.where(may_write(budget, group, rows), gains, -np.inf)
+        to[:, c], gain[:, c] = gains.argmax(axis=1), np.maximum(gains.max(axis=1), 0.0)
+        cost[:, c] = np.where(gain[:, c] > 0, unit_of(budget, group.column), 0.0)
+        count[:, c] = 1.0
+    return _Steps(gain, cost, to, count)
 
 
 def _by_greatest(steps: _Steps, need: Floats) -> tuple[Floats, Floats]:
@@ -186,7 +167,7 @@ def _by_sum(steps: _Steps, need: Floats) -> tuple[Floats, Floats]:
         share *= steps.gain > 0
         for c in best_first.T:
             missing = need - (share * steps.gain).sum(axis=1)
-            gain, count = steps.gain[every, c], steps.count[every, c]
+            gain, count = steps.gain[every, c], steps.n[every, c]
             part = np.divide(missing, gain, out=np.zeros(n), where=gain > 0)
             share[every, c] = np.ceil(np.clip(part, 0, 1) * count) / count
         reached = (share * steps.gain).sum(axis=1) >= need * (1 - _TINY)

@@ -35,56 +35,34 @@ class _Goal(NamedTuple):
     needs: tuple[float, float]
 
 
-class TreeSearch:
-    """The costs of rows, where the cost of leaving a cell is that of its edge."""
-
-    def __init__(
-        self,
-        cells: CellTable,
-        goals: list[_Goal],
-        effort: int,
-        budget: AttackerBudget,
-    ) -> None:
-        self.cells, self.effort, self.goals, self.budget = cells, effort, goals, budget
-        self.forest = cells.forest(budget.norm)
-        n = len(cells.own)
-        self.certified, self.found = np.full((2, n), np.inf)
-        self.flipped = cells.own.copy()
-        for goal in goals:
-            self._lower(goal)
-
-    @classmethod
-    def of(
-        cls, model: Model, mapped: FeatureMap, rows: pl.DataFrame, budget: AttackerBudget,
-        predicted: Values, difference: float | None, effort: int,
-    ) -> TreeSearch | None:  # fmt: skip
-        """Search all rows; ``None`` of other models."""
-        found = read_trees(model)
-        if found is None or any(it.scale < 0 for it in mapped.numbers):
-            return None  # the sides of splits would be exchanged
-        by_sets = {int(found[0].feature[node]) for node in found[0].on_left}
-        if by_sets & {it.feature for it in mapped.numbers}:
-            return None
-        cells = CellTable(mapped, found[0], rows, budget)
-        leaves = find_leaves(cells.forest(budget.norm), cells.own[:_CHECKED]).astype(np.int64)
-        trees = with_base(*found, mapped.features(rows[:_CHECKED]), leaves)
-        if trees is None:
-            return None
-        goals = list(_goals(model, trees, predicted, difference))
-        return cls(cells, goals, effort, budget)
-
-    def _lower(self, goal: _Goal) -> None:
-        at, cells = goal.rows, self.cells
-        certified, found, flipped = self.certified[at], self.found[at], self.flipped[at]
+def search_trees(
+    model: Model, mapped: FeatureMap, rows: pl.DataFrame, budget: AttackerBudget,
+    predicted: Values, difference: float | None, effort: int,
+) -> tuple[Floats, Floats, pl.DataFrame] | None:  # fmt: skip
+    """Return what rows are certified and found to cost, and changed rows; ``None`` of others."""
+    read = read_trees(model)
+    if read is None or any(it.scale < 0 for it in mapped.numbers):
+        return None  # the sides of splits would be exchanged
+    by_sets = {int(read[0].feature[node]) for node in read[0].on_left}
+    if by_sets & {it.feature for it in mapped.numbers}:
+        return None
+    cells = CellTable(mapped, read[0], rows, budget)
+    forest = cells.forest(budget.norm)
+    leaves = find_leaves(forest, cells.own[:_CHECKED]).astype(np.int64)
+    trees = with_base(*read, mapped.features(rows[:_CHECKED]), leaves)
+    if trees is None:
+        return None
+    every = (*np.full((2, rows.height), np.inf), cells.own.copy())
+    for goal in _goals(model, trees, predicted, difference):
+        made = [it[goal.rows] for it in every]
         flip_rows(
-            self.forest._replace(gain=goal.gain.copy()), cells.own[at], cells.x[at], goal.gained,
-            cells.allowed[at], goal.needs, self.effort, certified, found, flipped,
+            forest._replace(gain=goal.gain.copy()), cells.own[goal.rows], cells.x[goal.rows],
+            goal.gained, cells.allowed[goal.rows], goal.needs, effort, *made,
         )  # fmt: skip
-        self.certified[at], self.found[at], self.flipped[at] = certified, found, flipped
-
-    def changed(self, at: Ints) -> pl.DataFrame:
-        """Return rows with what flips them."""
-        return self.cells.changed(self.flipped[at], at)
+        for whole, part in zip(every, made, strict=True):
+            whole[goal.rows] = part
+    certified, found, flipped = every
+    return certified, found, cells.changed(flipped)
 
 
 def _goals(

@@ -145,20 +145,17 @@ def _read_lightgbm(model: Model) -> tuple[TreeNodes, Value] | None:
         _flatten(tree["tree_structure"], flat)
         if any("leaf_coeff" in it or it.get("missing_type") == "Zero" for it in flat):
             return None
-        is_set = [it.get("decision_type") == "==" for it in flat]
-        cut = [0.0 if by else it.get("threshold", 0.0) for it, by in zip(flat, is_set, strict=True)]
-        told_sets = {i: flat[i]["threshold"].split("||") for i in np.flatnonzero(is_set).tolist()}
+        by_set = [node for node, it in enumerate(flat) if it.get("decision_type") == "=="]
+        sets = {node: frozenset(map(float, flat[node]["threshold"].split("||"))) for node in by_set}
+        cut = [0.0 if n in sets else it.get("threshold", 0.0) for n, it in enumerate(flat)]
         missing = [  # without NaN in training, LightGBM reads NaN as 0
-            it["default_left"] if it.get("missing_type") == "NaN" else at >= 0 and not by
-            for it, at, by in zip(flat, cut, is_set, strict=True)
+            it["default_left"] if it.get("missing_type") == "NaN" else cut[n] >= 0 and n not in sets
+            for n, it in enumerate(flat)
         ]
-        feature, left, right = (
-            np.array([it.get(name, -1) for it in flat]) for name in ("split_feature", *_SIDES)
-        )
+        names = ("split_feature", *_SIDES)
+        feature, *ways = (np.array([it.get(name, -1) for it in flat]) for name in names)
         value = np.array([it.get("leaf_value", 0.0) for it in flat]) / scale
-        sets = {node: frozenset(map(float, it)) for node, it in told_sets.items()}
-        value = _in_column(value, t % each, model)
-        parts.append((feature, cut, left, right, missing, value, sets))
+        parts.append((feature, cut, *ways, missing, _in_column(value, t % each, model), sets))
     is_class = hasattr(model, "classes_")
     raw = (lambda rows: model.predict(rows, raw_score=True)) if is_class else model.predict
     return _joined(iter(parts)), raw

@@ -102,14 +102,20 @@ def _price(forest: Forest, row: _Row, c: int, cell: int) -> float:
 
 
 @njit_unchecked
-def _project(forest: Forest, row: _Row, box: Box, point: Cells) -> float:
-    """Write the cells of a box that are nearest to the row's own; return their cost."""
+def _cost(forest: Forest, row: _Row, point: Cells) -> float:
     total = 0.0
     for c in range(len(point)):
-        point[c] = _nearest(forest, row, c, box[c])
         price = _price(forest, row, c, point[c])
         total = max(total, price) if forest.norm == _GREATEST else total + price
     return total
+
+
+@njit_unchecked
+def _project(forest: Forest, row: _Row, box: Box, point: Cells) -> float:
+    """Write the cells of a box that are nearest to the row's own; return their cost."""
+    for c in range(len(point)):
+        point[c] = _nearest(forest, row, c, box[c])
+    return _cost(forest, row, point)
 
 
 @inlined
@@ -278,11 +284,7 @@ def _dive(forest: Forest, row: _Row, need: float, cap: float, order: Box, room: 
         if gained < need:
             point[c] = kept
         room.weight[c] = 0.0
-    total = 0.0
-    for c in range(len(point)):
-        price = _price(forest, row, c, point[c])
-        total = max(total, price) if forest.norm == _GREATEST else total + price
-    return total
+    return _cost(forest, row, point)
 
 
 @njit(nogil=True, cache=True)
@@ -326,22 +328,9 @@ def flip_rows(
 ) -> None:  # fmt: skip
     """Lower what rows are certified and found to cost until a sum of leaves is reached.
 
-    Parameters
-    ----------
-    forest
-        The trees, and what cells and codes are and cost.
-    own, x, gained
-        Of each row, as in `_Row`.
-    allowed
-        What each row may get, with its own: (rows, columns, ends or words of bits).
-    needs
-        The sum below which no row flips, and from which all do.
-    effort
-        How many boxes of a row are split.
-    certified, found
-        Changed: costs, at least those of an earlier goal.
-    cells
-        Changed: the cells of the found change.
+    `allowed` is what each row may get, with its own: (rows, columns, ends or words of bits). Below
+    the first of `needs` no row flips, from the other all do. `effort` boxes of a row are split.
+    `certified` and `found`, at least those of an earlier goal, and found `cells` are changed.
     """
     n, levels, trees, nodes = own.shape[1], len(forest.left), len(forest.roots), 2 * effort + 1
     boxes, trial = np.empty((nodes + 1, *allowed.shape[1:]), np.int64), np.empty_like(allowed[0])

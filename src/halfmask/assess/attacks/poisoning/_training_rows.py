@@ -79,16 +79,12 @@ class _Owner:
 
         It is asked at once: a function may train the same model again.
         """
-        kept = _PREDICTED.setdefault(self.target, {})
+        kept = {} if isinstance(poison, AimedPoison) else _PREDICTED.setdefault(self.target, {})
         key = (self.random_state, None if poison is None else poison.share, *trigger.items())
-        if isinstance(poison, AimedPoison) or key not in kept:
-            model = self._trained(poison, trigger)
-            rows = self.target.non_members
+        if key not in kept:
+            model, rows = self._trained(poison, trigger), self.target.non_members
             plain = self._labels(model, rows)
-            found = plain, self._labels(model, self._with(trigger, rows)) if trigger else plain
-            if isinstance(poison, AimedPoison):
-                return found
-            kept[key] = found
+            kept[key] = plain, self._labels(model, self._with(trigger, rows)) if trigger else plain
         return kept[key]
 
     def _trained(self, poison: Poison | None, trigger: dict[str, Any]) -> Model:

@@ -306,6 +306,22 @@ def test_a_cut_that_missing_cells_alone_pass_costs_no_time(rows):
     assert (costs.certified > 0).all()
 
 
+@pytest.mark.parametrize("norm", ["greatest", "sum", "columns"])
+def test_a_row_at_a_cut_costs_nothing_and_holds_back_no_other_row(norm):
+    rng = np.random.default_rng(0)
+    seen = pl.DataFrame({"a": rng.choice([0.0, 2.0, 4.0, 6.0], 400), "b": rng.random(400)})
+    model = HistGradientBoostingClassifier(max_iter=3)
+    model.fit(seen, (seen["a"] > 2).to_numpy() ^ (rng.random(400) < 0.05))
+    rows = pl.DataFrame({"a": [3.0, 1.0, 5.0, 0.0, 6.0, 3.0, 2.0], "b": [0.5] * 7})
+    costs = cost_to_flip(model, rows, _budget("a", "b", norm=norm), seen=seen)
+    expected = [0, 2 / 6, 2 / 6, 3 / 6, 3 / 6, 0, 1 / 6]
+    if norm == "columns":
+        expected = [1.0] * 7
+    np.testing.assert_allclose(costs.certified, expected, atol=1e-9)
+    np.testing.assert_allclose(costs.found, expected, atol=1e-9)
+    assert (model.predict(costs.flipped) != model.predict(rows)).all()
+
+
 def test_no_error_quotes_a_cell(rows, labels):
     model = _pipe(_tree()).fit(rows, labels)
     strict = make_pipeline(make_column_transformer((OneHotEncoder(), ["job"])), _tree())

@@ -33,7 +33,7 @@ BESIDE, NEAR = 1e-5, 1e-4
 WORDS = ("red", "green", "blue")
 KINDS = {"real": pl.Float64, "count": pl.Int16, "flag": pl.Boolean, "word": pl.String}
 SIDES = [float(it) for it in np.concatenate([EDGES - BESIDE, EDGES + BESIDE])]
-CELLS = {"real": SIDES, "count": range(5), "flag": (False, True), "word": WORDS}
+CELLS = {"real": SIDES, "count": range(-1, 6), "flag": (False, True), "word": WORDS}
 TREES: Any = [
     lambda seed: DecisionTreeClassifier(max_depth=5, random_state=seed),
     lambda seed: RandomForestClassifier(1 + seed % 7, random_state=seed),
@@ -83,7 +83,8 @@ def _budget(draw, names, relations=()):
             words = draw(st.lists(st.sampled_from(WORDS), min_size=1, unique=True))
             columns[name] = ColumnBudget(cost=draw(costs), categories=tuple(words))
             continue
-        low, high = sorted((draw(st.floats(-1, 5.9)), draw(st.floats(0, 17.3))))
+        most = 17.3 if name == "real" else 5.9
+        low, high = sorted((draw(st.floats(-1, 5.9)), draw(st.floats(0, most))))
         columns[name] = ColumnBudget(change=change, low=low, high=high, cost=draw(costs))
     norm: Any = draw(st.sampled_from(["greatest", "sum", "columns"]))
     most = draw(st.floats(0.05, 2))

@@ -151,6 +151,26 @@ def test_limits_between_whole_numbers_are_the_ones_inside():
         assert costs.exact[np.isfinite(expected)].all()
 
 
+@pytest.mark.parametrize("name", ["tree", "logistic"])
+@pytest.mark.parametrize("norm", ["greatest", "sum", "columns"])
+def test_limits_beyond_what_a_column_can_hold_are_its_own(name, norm):
+    wide = {it: ColumnBudget(low=-1e9, high=1e9, cost=UNITS[it]) for it in ("count", "flag")}
+    own = {"count": (-128.0, 127.0), "flag": (0.0, 1.0)}
+    narrow = {
+        it: ColumnBudget(low=low, high=high, cost=UNITS[it]) for it, (low, high) in own.items()
+    }
+    model, rows = _fitted(name), EVERY[::7]
+    costs, expected = (
+        cost_to_flip(
+            model, rows, AttackerBudget(columns=it, most=1, norm=norm), seen=EVERY, effort=1
+        )
+        for it in (wide, narrow)
+    )
+    np.testing.assert_allclose(costs.certified, expected.certified)
+    np.testing.assert_allclose(costs.found, expected.found)
+    assert costs.flipped.schema == rows.schema
+
+
 def test_a_fraction_in_a_column_of_whole_numbers_is_not_allowed():
     rows = EVERY[:3].select("age", "flag")
     budget = AttackerBudget(columns={"age": ColumnBudget(), "flag": ColumnBudget()}, most=1)

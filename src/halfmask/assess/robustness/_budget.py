@@ -218,7 +218,10 @@ class AttackerBudget:
         it, cells = self.columns.get(column.name, ColumnBudget(change="no")), numbers(column)
         low, high = -inf if it.low is None else it.low, inf if it.high is None else it.high
         if is_whole(column.dtype):
-            low, high = np.ceil(low), np.floor(high)
+            kind = pl.UInt8 if column.dtype == pl.Boolean else column.dtype
+            least, most = pl.select(low=kind.min(), high=kind.max()).row(0)
+            most = 1 if column.dtype == pl.Boolean else most
+            low, high = max(np.ceil(low), least), min(np.floor(high), most)
         return (
             np.minimum(cells, low) if it.change in {"down", "any"} else cells,
             np.maximum(cells, high) if it.change in {"up", "any"} else cells,

@@ -386,4 +386,4 @@ def flip_rows(
                     break
         certified[i] = min(certified[i], best, np.min(key[:made]) if made else np.inf)
         found[i] = best
-        cap = 2 * best if best < np.inf else cap
+        cap = max(2 * best, _NEAR) if best < np.inf else cap  # of nothing it would not grow

@@ -24,7 +24,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchma
 from sections import main
 
 #: Each is a module of `hostile/` with `measure(*, quick, seed) -> (bars, table)`.
-SECTIONS = ("evasion", "beside_art", "oracles", "certificates", "poisoning", "defences")
+SECTIONS = (
+    "evasion",
+    "beside_art",
+    "oracles",
+    "certificates",
+    "poisoning",
+    "anonymized",
+    "defences",
+)
 
 if __name__ == "__main__":
     main(__doc__, "quality.hostile", SECTIONS)

@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+import halfmask.assess.hardening
+from halfmask._errors import DataError
 from halfmask.assess.robustness import AttackerBudget
 
 CANARY = "CANARY"
@@ -122,6 +124,9 @@ def test_wrong_usage_is_told(table, desk, run):
         "--policy and options of reading are given.": words(
             "tree", table, "--policy", desk.policy, "--missing", "?"
         ),
+        "The label is no class, but a number.": [
+            *("assess", "robustness", "tree", table, "--label", "bill")
+        ],
         "'sick'": ["assess", "robustness", "tree", table, "--label", "sick"],
         "The file of the budget can't be read": words("tree", table, "--budget", "no.toml"),
         "The budget": words("tree", table, "--budget", desk.folder / "bad.toml"),
@@ -151,6 +156,7 @@ def test_a_policy_states_roles_and_how_the_table_is_read(table, desk, run):
     assert set(AttackerBudget.from_toml(where.read_text()).columns) == set(columns) - {"ill"}
 
 
+@pytest.mark.slow
 def test_the_assessment_is_told_and_written_without_a_cell(table, desk, run):
     out = desk.folder / "out"
     options = ("--partitions", "5", "--group", "town", "--out", out, "--verbose")
@@ -179,11 +185,23 @@ def test_programs_get_the_numbers_and_numbers_can_be_predicted(table, run):
     assert said.json["scored_by"] == "R²"
 
 
-def test_defences_that_are_asked_for_are_compared(table, run):
-    said = run(*words("logistic", table, "--partitions", "0", "--harden", "-k", "20", "--json"))
+def test_options_reach_the_assessment(table, run, monkeypatch):
+    asked: dict[str, Any] = {}
 
-    assert said.status == 0, said.err
-    assert [it["name"] for it in said.json["models"]] == ["plain", "hardened", "20-anonymous"]
+    def stop(*_: object, **given: object) -> None:
+        asked.update(given)
+        raise DataError("Stopped.")
+
+    monkeypatch.setattr(halfmask.assess.hardening, "assess_robustness", stop)
+    options = ("--harden", "-k", "20", "--partitions", "0", "--seed", "7", "--group", "town")
+
+    assert run(*words("logistic", table, *options)).status == 1
+
+    wanted = {"hardened": True, "k": 20, "partitions": None, "random_state": 7, "groups": "town"}
+    assert {name: asked[name] for name in wanted} == wanted
+    assert set(asked["quasi_identifiers"]) <= {"age", "pay", "town", "bill"}
+    assert run(*words("logistic", table)).status == 1
+    assert (asked["hardened"], asked["k"], asked["partitions"]) == (False, None, 101)
 
 
 def test_a_row_without_a_label_is_refused(table, desk, run):

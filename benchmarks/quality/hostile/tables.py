@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -57,10 +58,9 @@ def unit_budget(most: float = 0.05) -> AttackerBudget:
 
 
 def piped(model: Any, rows: pl.DataFrame) -> Any:  # noqa: ANN401 # scikit-learn's
-    """Return a pipeline of scaled numbers, one column a category, and the model."""
+    """Return a pipeline of scaled numbers, one column a category, and a copy of the model."""
     numbers = [name for name, kind in rows.schema.items() if kind.is_numeric()]
     words = [name for name in rows.columns if name not in numbers]
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    return make_pipeline(
-        make_column_transformer((StandardScaler(), numbers), (encoder, words)), model
-    )
+    before = make_column_transformer((StandardScaler(), numbers), (encoder, words))
+    return make_pipeline(before, clone(model))

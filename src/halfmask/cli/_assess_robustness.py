@@ -10,6 +10,7 @@ from halfmask._errors import ColumnNotFoundError, PolicyError, ReleaseError
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import printable
 from halfmask.cli._estimators import WORDS, estimator_of, features_of, named_estimator
+from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
 from halfmask.cli._tables import Reading
@@ -103,6 +104,8 @@ def robustness(
         rows, labels, schema = _read(reading, table, policy, label)
         if model is None:
             is_regressor = difference is not None
+            if not is_regressor and labels.dtype.kind == "f" and (labels % 1).any():
+                raise UsageError("The label is no class, but a number.", hint="Give --difference.")
             rows = rows.select(features_of(rows, schema))
             model = estimator_of(estimator, rows, is_regressor=is_regressor, seed=seed)
         budget = attacker.read(rows, schema)
@@ -129,11 +132,10 @@ def robustness(
         found.write(Path(out), overwrite=overwrite)
     told = [*found.sentences]
     for each in found.models:
-        told += [
-            f"{each.name}, {it.outcome.attack}, {it.outcome.measure}: {it.verdict}, it {it.why}."
-            for it in each.attacks.findings
-            if it.why and (it.why_invalid or saying.verbose)
-        ]
+        if n := len([it for it in each.attacks.findings if it.why_invalid]):
+            of = len(each.attacks.findings)
+            told.append(f"{each.name}: {n} of {of} findings are INVALID and prove nothing.")
+        told += str(each.attacks).splitlines() if saying.verbose else []
     return saying.say(found.to_dict(), *map(printable, told))
 
 

@@ -49,7 +49,7 @@ def found():
         ROWS,
         LABELS,
         budget=BUDGET,
-        shares=(0.1, 0.3),
+        shares=(0.2,),
         partitions=9,
         k=5,
         groups="job",
@@ -71,15 +71,18 @@ def test_each_defence_is_compared_with_the_plain_model(found):
     assert set(plain.flipped_by_part) == whose
 
 
+def key_of(finding):
+    return finding.outcome.attack, finding.outcome.measure, finding.outcome.group
+
+
 def test_the_plain_model_is_the_positive_control(found):
-    plain = found.models[0].attacks.findings
-    controls = {(it.outcome.measure, it.outcome.group): it.outcome for it in plain}
+    controls = {key_of(it): it.outcome for it in found.models[0].attacks.findings}
     for model in found.models:
         for it in model.attacks.findings:
             assert it.outcome.census or it.positive_control is not None
-            key = it.outcome.measure, it.outcome.group
-            if key in controls and model.name != "9 partitions":  # of which fewer rows are asked
-                assert it.positive_control == controls[key]
+            # Of partitions fewer rows are asked.
+            if key_of(it) in controls and model.name != "9 partitions":
+                assert it.positive_control == controls[key_of(it)]
             assert it.raw_may_resist == (model.name != "plain")
 
 
@@ -89,6 +92,25 @@ def test_certified_accuracy_starts_at_the_accuracy_and_falls(found):
     assert all(np.diff(parts.certified) <= 0)
     assert len(parts.certified) <= 5  # nine votes survive four hostile rows at most
     assert plain.certified == ()
+
+
+def test_what_poisoning_does_is_drawn_from_what_attacks_measured(found):
+    kinds = {
+        *("random-flips: accuracy", "targeted-flips: accuracy", "insertions: accuracy"),
+        *("backdoor: accuracy", "targeted-flips: targeted error", "insertions: targeted error"),
+        "backdoor: trigger rate",
+    }
+    for model in found.models:
+        assert set(model.curves) == kinds
+        rates = {key_of(it)[:2]: it.outcome for it in model.attacks.findings}
+        backdoor = rates["poisoning/backdoor", "trigger rate at 20 % hostile rows"]
+        ends = ((0.0, backdoor.control.value), (0.2, backdoor.success.value))
+        assert model.curves["backdoor: trigger rate"] == ends
+        lost = rates["poisoning/random-flips", "accuracy lost at 20 % hostile rows"].success.value
+        accuracy = dict(model.curves["random-flips: accuracy"])
+        assert accuracy[0.0] - accuracy[0.2] == pytest.approx(lost)
+    assert found.models[0].curves["backdoor: trigger rate"][1][1] > 0.9
+    assert "A backdoor of 20 % hostile rows works in" in found.sentences[0]
 
 
 def test_the_same_seed_gives_the_same_numbers():
@@ -192,11 +214,11 @@ def test_pictures_stay_in_their_frames_and_name_their_lines(found):
                 assert 0 <= float(y) <= height
         names = [it for it in picture.iter("text") if it.get("class") == "strong"]
         lines = [it for it in picture.iter("path") if "rule" not in it.attrib["class"]]
-        assert len(names) == len(lines) > 0
+        assert 2 * len(names) == len(lines) > 0  # each with a sample beside its name
         heights = sorted(float(it.attrib["y"]) for it in names)
         assert all(np.diff(heights) >= 12)
         looks = {(it.attrib["class"], it.get("stroke-dasharray")) for it in lines}
-        assert len(looks) == len(lines)
+        assert len(looks) == len(names)
         assert picture.find("desc").text
 
 
@@ -213,6 +235,7 @@ def test_files_are_written_and_kept(found, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "error"),
     [
+        ({"estimator": len}, ParameterError),
         ({"held_out": 1.0}, ParameterError),
         ({"shares": (0.7,)}, ParameterError),
         ({"attacked_rows": 0}, ParameterError),
@@ -227,7 +250,15 @@ def test_files_are_written_and_kept(found, tmp_path):
     ],
 )
 def test_bad_arguments_are_refused_without_values(changed, error):
-    given = {"rows": ROWS, "labels": LABELS, "budget": BUDGET, "shares": (), **FEW, **changed}
+    given = {"estimator": TREE, "rows": ROWS, "labels": LABELS, "budget": BUDGET, "shares": ()}
     with pytest.raises(error) as caught:
-        assess_robustness(TREE, **given)
+        assess_robustness(**{**given, **FEW, **changed})
     assert not any(secret in str(caught.value) for secret in SECRETS)
+
+
+@pytest.mark.parametrize(
+    "estimator", [DecisionTreeClassifier, lambda rows: rows, None, OneHotEncoder()]
+)
+def test_what_cant_be_trained_is_refused(estimator):
+    with pytest.raises(ParameterError, match="must be a classifier or a regressor"):
+        assess_robustness(estimator, ROWS, LABELS, budget=BUDGET)

@@ -136,7 +136,7 @@ def test_rows_and_seen_rows_are_of_one_kind_and_some(rows, labels, knows):
         lambda n: np.zeros((n, 2)),
         lambda n: np.zeros(n + 1),
         lambda _: "secret",
-        lambda _: {}["secret"],
+        lambda _: int("secret"),
     ],
 )
 def test_answers_that_are_no_labels_are_refused(rows, answer):
@@ -244,6 +244,16 @@ def test_types_of_polars_cost_the_same_and_are_kept(rows, labels, kinds):
     np.testing.assert_allclose(costs.found, expected.found, atol=1e-6)
     numbers = ["age", "pay", "flag"]
     assert costs.flipped.select(numbers).schema == given.select(numbers).schema
+
+
+def test_a_cost_that_a_column_cant_hold_is_not_exact(rows, labels):
+    model = _pipe(_tree()).fit(rows, labels)
+    free = cost_to_flip(model, rows[:30], _budget("pay"), seen=rows)
+    whole = rows.cast({"pay": pl.Decimal(9, 0)})
+    coarse = cost_to_flip(model, whole[:30], _budget("pay"), seen=whole)
+    assert free.exact.all()
+    assert not coarse.exact.any()
+    assert (coarse.certified <= coarse.found + 1e-9).all()
 
 
 def test_dates_can_be_there_and_not_be_changed(rows, labels):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise, product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,15 +27,18 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from halfmask._errors import ParameterError
-from halfmask.assess.robustness import AttackerBudget, ColumnBudget, Relation
+from halfmask.assess.robustness import AttackerBudget, ColumnBudget, Relation, _flips
 from halfmask.assess.robustness._black_box import flip_by_labels
-from halfmask.assess.robustness._flips import flip_by_model
 
 NUMBERS, WORDS = ("first", "second"), ("red", "green", "blue")
 VALUES = (1, 2, 4, 8, 16, 32)  # no value is halfway between two others, as all cuts are
 MEAN = 10.5  # LightGBM cuts at 0, which is the mean of scaled numbers
 EDGES = sorted({MEAN, *((a + b) / 2 for a, b in combinations(VALUES, 2))})
 CELLS = [*zip([VALUES[0], *EDGES], [*EDGES, VALUES[-1]], strict=True), (MEAN, MEAN)]
+
+
+def flip_by_model(model, rows, budget, **settings) -> Any:
+    return _flips.flip_by_model(model, rows, budget, **settings)
 
 
 def _grid():

@@ -50,7 +50,10 @@ OTHERS: Any = [
     lambda _: KNeighborsClassifier(3),
 ]
 if find_spec("xgboost"):  # no dependency of ours
-    from xgboost import XGBClassifier, XGBRFClassifier
+    from xgboost import (  # type: ignore[import-not-found]
+        XGBClassifier,
+        XGBRFClassifier,
+    )
 
     OTHERS += [
         lambda seed: XGBClassifier(n_estimators=1 + seed % 6, max_depth=3, n_jobs=1),

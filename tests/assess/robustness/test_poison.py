@@ -200,3 +200,21 @@ def test_a_trigger_that_cant_be_is_refused_without_a_cell():
     assert "a-secret" not in repr(Backdoor(trigger={"job": "a-secret"}))
     with pytest.raises(HalfmaskError, match="call for_rows"):
         Backdoor().triggered(PEOPLE)
+
+
+@pytest.mark.parametrize("make", POISONS)
+def test_labels_of_pandas_are_poisoned_as_texts_are(make):
+    texts = LABELS["texts"]
+    expected = make().spoil(PEOPLE, texts, np.random.default_rng(1))
+    found = make().spoil(PEOPLE, texts.astype(object), np.random.default_rng(1))
+    assert found[1].tolist() == expected[1].tolist()
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [{"age": "secret"}, {"age": 20.5}, {"age": 10**30}, {"flag": 3}, {"day": "secret"}, {"job": 7}],
+)
+def test_a_trigger_that_a_column_cant_hold_is_refused_without_it(trigger):
+    with pytest.raises(ParameterError) as caught:
+        Backdoor(trigger=trigger).spoil(PEOPLE, LABELS["texts"], np.random.default_rng(0))
+    assert "secret" not in f"{caught.value} {caught.value.__context__}"

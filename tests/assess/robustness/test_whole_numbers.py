@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,10 +23,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from halfmask.assess.robustness import (
     AttackerBudget,
     ColumnBudget,
+    _flips,
     _linear_search,
     cost_to_flip,
 )
-from halfmask.assess.robustness._flips import flip_by_model
 
 WORDS = ("red", "green", "blue")
 AGES, COUNTS = range(7), range(-3, 4)
@@ -46,6 +47,10 @@ MODELS = {
     "regression": Ridge,
     "values": lambda: DecisionTreeRegressor(max_depth=5, random_state=0),
 }
+
+
+def flip_by_model(model, rows, budget, **settings) -> Any:
+    return _flips.flip_by_model(model, rows, budget, **settings)
 
 
 def _labels(rows):

@@ -52,7 +52,6 @@ def test_the_worst_client_breaks_a_bare_learner_and_no_defended_one(make_rows, d
     assert finding.positive_control.success.value > 0.3
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("caps", "verdict"),
     [

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
 
@@ -33,8 +33,8 @@ from halfmask.training import AnonymizedEstimator, PartitionedClassifier
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from halfmask.assess._arrays import Ints, Model, Rows, Values
-    from halfmask.assess.attacks import Attack, AttackReport, Outcome
+    from halfmask.assess._arrays import Bools, Floats, Ints, Model, Rows, Values
+    from halfmask.assess.attacks import Attack, AttackReport
     from halfmask.assess.attacks._targets import Train
     from halfmask.assess.robustness import AttackerBudget, CostToFlip
 
@@ -43,6 +43,8 @@ OWNER = "assess_robustness"
 MOST_GROUPS, BLOCKS = 20, 10
 #: Models of partitions ask all of their voters: of a tenth of the rows, of a hundred at least.
 SLOWER, LEAST = 10, 100
+#: What the names of measures say: of evasion, and of poisoning.
+MEASURES = ("rows that flip", "hostile rows")
 #: So many suspicious rows are named.
 NAMED = 10
 
@@ -67,32 +69,6 @@ class _Labels(LabelsOnly, name=LabelsOnly.name):
     def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
         found = super(_Labels, self)._costs(asked, *given)
         return self.kept.setdefault(asked.target, found)
-
-
-@dataclass(frozen=True, slots=True)
-class _Once:
-    """An attack that is run on each target once: the plain model is everyone's control."""
-
-    attack: Attack
-    found: WeakKeyDictionary[ModelTarget, tuple[Outcome, ...]] = field(
-        default_factory=WeakKeyDictionary
-    )
-
-    @property
-    def name(self) -> str:
-        return self.attack.name
-
-    @property
-    def attacks(self) -> type:
-        return self.attack.attacks
-
-    def missing_inputs(self, target: ModelTarget) -> str:
-        return self.attack.missing_inputs(target)
-
-    def run(self, target: ModelTarget, *, random_state: int) -> tuple[Outcome, ...]:
-        if target not in self.found:
-            self.found[target] = self.attack.run(target, random_state=random_state)
-        return self.found[target]
 
 
 def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
@@ -127,7 +103,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     difference
         By how much a predicted number must change; regressors need it.
     shares
-        The shares of hostile training rows that poisoning is tried with.
+        The shares of hostile training rows that poisoning is tried with; none: it isn't.
     partitions
         How many models vote in the partitioned defence; ``None``: without it, as for regressors.
     hardened
@@ -156,6 +132,12 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     DataError
         If rows or labels are missing, or a model can't be trained.
     """
+    is_one = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+    if not (is_one and (is_classifier(estimator) or is_regressor(estimator))):
+        raise ParameterError(
+            f"The 'estimator' parameter of {OWNER} must be a classifier or a regressor. "
+            f"Got a value of type {type(estimator).__name__}."
+        )
     regresses = is_regressor(estimator)
     if regresses and difference is None:
         raise ParameterError(
@@ -170,13 +152,13 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     for share in shares:
         number_between(0, 0.5, owner=OWNER, low_open=True, shares=share)
     table, known = as_columns(rows), _labels_of(labels)
-    if known.shape != (table.height,) or table.height < 2 * BLOCKS:
-        raise DataError(
-            f"{OWNER} takes {2 * BLOCKS} rows or more, and a label for each. Got "
-            f"{row_text(table.height)}, and labels of shape {known.shape}."
-        )
     order = np.random.default_rng(random_state).permutation(table.height)
-    test, train = map(np.sort, np.split(order, [max(1, round(held_out * table.height))]))
+    test, train = map(np.sort, np.split(order, [round(held_out * table.height)]))
+    if known.shape != order.shape or min(len(test), len(train)) <= BLOCKS:
+        raise DataError(
+            f"{OWNER} takes a label for each row, more than {BLOCKS} rows held out, and as many to "
+            f"train on. Got {row_text(len(order))}, and labels of shape {known.shape}."
+        )
     order = np.concatenate([train, test])
     case = ModelTarget(
         model=None,
@@ -189,41 +171,38 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     )
     parts = None if regresses else partitions
     learners = _learners(estimator, budget, parts, k, quasi_identifiers, hardened=hardened)
-    made = _Known if budget.knows == "model" else _Labels
-    moved = difference if regresses else None
-    evades = [
-        made(rows=n, difference=moved)
-        for n in (attacked_rows, min(attacked_rows, max(LEAST, attacked_rows // SLOWER)))
-    ]
-    poisons = [it for it in poisoning.ATTACKS if issubclass(ModelTarget, it.attacks)]
-    attacks = [_Once(it) for it in (*evades, *(it(shares=tuple(shares)) for it in poisons))]
-    models: list[AssessedModel] = []
-    plain = None
+    poisons: list[Attack] = []
+    if shares and not regresses:
+        of_rows = [it for it in poisoning.ATTACKS if it.attacks is ModelTarget]
+        poisons = [it(shares=tuple(shares)) for it in of_rows]  # type: ignore[call-arg] # theirs
+    plain, models = None, []
     for place, (name, learn) in enumerate(learners.items()):
         progress(name, place / (len(learners) + 1))
         model = learn(case.members, case.member_labels, random_state)
+        is_slow = isinstance(model, PartitionedClassifier)
+        fewer = min(attacked_rows, max(LEAST, attacked_rows // SLOWER))
+        evade = (_Known if budget.knows == "model" else _Labels)(
+            rows=fewer if is_slow else attacked_rows, difference=difference if regresses else None
+        )
         target = replace(case, model=model, train=learn)
         plain = plain or target
-        is_slow = isinstance(model, PartitionedClassifier)
-        able = [it for it in attacks[2:] if not it.missing_inputs(target)]
         report = attack(
             target,
             unprotected=plain,
-            attacks=[attacks[is_slow], *able],
+            attacks=[evade, *poisons],
+            measures=MEASURES[: 1 + bool(poisons)],  # asked for, none is left out for few rows
             random_state=random_state,
         )
-        models.append(_assessed(name, target, evades[is_slow].kept.get(target), report))
+        models.append(_assessed(name, target, evade.kept.get(target), report))
     progress("suspicious rows", len(learners) / (len(learners) + 1))
-    suspicious = np.array([], dtype=np.int64)
-    if not regresses:
-        suspicious = train[suspect_labels(case.members, case.member_labels).rows(NAMED)]
+    doubts = () if regresses else suspect_labels(case.members, case.member_labels).rows(NAMED)
     return RobustnessAssessment(
         rows=len(train),
         held_out_rows=len(test),
         scored_by="R²" if regresses else "accuracy",
         budget=budget,
         models=tuple(models),
-        suspicious_rows=tuple(suspicious.tolist()),
+        suspicious_rows=tuple(int(train[it]) for it in doubts),
         suspicious_blocks=_blocks(case, learners["plain"], order, random_state),
     )
 
@@ -269,26 +248,24 @@ def _learners(
         return train_hardened(model, rows, labels, budget=budget, random_state=seed)
 
     def part(rows: Rows, labels: Values, seed: int) -> Model:
-        model = PartitionedClassifier(estimator, n_partitions=partitions, random_state=seed)
-        return model.fit(rows, labels)
+        settings: Any = {"n_partitions": partitions, "random_state": seed}
+        return PartitionedClassifier(estimator, **settings).fit(rows, labels)
 
     def anonymize(rows: Rows, labels: Values, seed: int) -> Model:
-        model, encoder = _seeded(estimator, seed), None
+        model, settings = _seeded(estimator, seed), {"random_state": seed}
         if isinstance(model, Pipeline) and len(model) > 1:
-            model, encoder = model[-1], model[:-1]  # the steps before it encode raw rows
-        made = AnonymizedEstimator(
-            model,
-            guarantees=[KAnonymity(k=k)],
-            quasi_identifiers=names,
-            encoder=encoder,
-            random_state=seed,
-        )
-        return made.fit(rows, labels)
+            model, settings["encoder"] = model[-1], model[:-1]
+        guarantee: Any = {"k": k}
+        settings |= {"guarantees": [KAnonymity(**guarantee)], "quasi_identifiers": names or None}
+        return AnonymizedEstimator(model, **settings).fit(rows, labels)
 
-    found: dict[str, Train] = {"plain": plain}
-    found |= {"hardened": harden} if hardened else {}
-    found |= {} if partitions is None else {f"{partitions} partitions": part}
-    return found if k is None else {**found, f"{k}-anonymous": anonymize}
+    found = {
+        "plain": plain,
+        "hardened": harden if hardened else None,
+        f"{partitions} partitions": part if partitions else None,
+        f"{k}-anonymous": anonymize if k else None,
+    }
+    return {name: learn for name, learn in found.items() if learn is not None}
 
 
 def _seeded(estimator: Model, seed: int) -> Model:
@@ -324,12 +301,15 @@ def _blocks(
     rows, labels, n = case.members, case.member_labels, len(order)
     of = order * BLOCKS // n
     own, held_out = of[: len(labels)], of[len(labels) :]
-    kept = [own != block for block in range(BLOCKS)]
-    models = [learn(rows.filter(it), labels[it], seed) for it in [own >= 0, *kept]]
-    whole, *without = (losses_of(it, case.non_members, case.non_member_labels) for it in models)
-    found = [
-        (-(-block * n // BLOCKS), -(-(block + 1) * n // BLOCKS) - 1, float(score))
-        for block, losses in enumerate(without)
-        for score in [(whole - losses)[held_out != block].mean()]
-    ]
+
+    def losses(kept: Bools) -> Floats:
+        model = learn(rows.filter(kept), labels[kept], seed)
+        return losses_of(model, case.non_members, case.non_member_labels)
+
+    whole, found = losses(own >= 0), []
+    for block in np.unique(own).tolist():
+        if len(np.unique(labels[own != block])) > 1:  # else there is nothing to learn
+            lost = (whole - losses(own != block))[held_out != block].mean()
+            ends = -(-block * n // BLOCKS), -(-(block + 1) * n // BLOCKS) - 1
+            found.append((*ends, float(lost)))
     return tuple(sorted(found, key=lambda it: -it[2]))

@@ -17,10 +17,9 @@ from halfmask.release import TableBlock, TextBlock, html_page
 from halfmask.release.page import ChapterBlock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from halfmask.assess.attacks import AttackReport, Outcome
+    from halfmask.assess.attacks import AttackReport
     from halfmask.assess.hardening._page import Points
     from halfmask.assess.robustness import AttackerBudget, CostToFlip
 
@@ -59,26 +58,24 @@ class AssessedModel(Facts):
     @property
     def flipped_by_part(self) -> dict[str, float]:
         """The share of rows that flip within the budget, by class and by group."""
-        found = [it for it in self._of("evasion") if it.measure == _FLIPS and it.trials]
-        return {it.group: it.success.value for it in found if it.group != EVERYONE}
+        found = (it.outcome for it in self.attacks.findings if it.outcome.measure == _FLIPS)
+        return {it.group: it.success.value for it in found if it.group != EVERYONE and it.trials}
 
     @property
     def curves(self) -> dict[str, Points]:
         """What poisoning does, over the share of hostile rows, by attack and measure."""
         curves: dict[str, dict[float, float]] = defaultdict(dict)
-        for it in self._of("poisoning"):
-            measure, ends = it.measure.partition(" at ")[0], (it.control.value, it.success.value)
-            if measure == "accuracy lost":
-                measure = "accuracy"
-                ends = it.details["accuracy without attack"], it.details["accuracy under attack"]
-            curve = curves[f"{it.attack.rpartition('/')[2]}: {measure}"]
-            curve[0.0], curve[it.details["share"]] = ends
+        for it in (it.outcome for it in self.attacks.findings if "share" in it.outcome.details):
+            names = "accuracy without attack", "accuracy under attack"
+            ends = {
+                "accuracy": tuple(it.details[name] for name in names),
+                it.measure.partition(" at ")[0]: (it.control.value, it.success.value),
+            }
+            for measure, (before, after) in ends.items():
+                if measure != "accuracy lost":
+                    curve = curves[f"{it.attack.rpartition('/')[2]}: {measure}"]
+                    curve[0.0], curve[it.details["share"]] = before, after
         return {name: tuple(sorted(curve.items())) for name, curve in curves.items()}
-
-    def _of(self, family: str) -> Iterator[Outcome]:
-        for each in self.attacks.findings:
-            if each.outcome.attack.startswith(f"{family}/") and not each.failure:
-                yield each.outcome
 
     @property
     def sentence(self) -> str:

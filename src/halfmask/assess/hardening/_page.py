@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from halfmask.assess._risk import percent
+from halfmask.assess._risk import listed, percent
 from halfmask.assess.attacks import EVERYONE, explain_verdicts
 from halfmask.plots.svg import Chart, Curve, Word
 from halfmask.release import PicturesBlock, TableBlock, TextBlock
@@ -26,16 +26,18 @@ Points: TypeAlias = "tuple[tuple[float, float], ...]"
 _NONE: Final = "—"
 #: Costs are drawn up to this quantile of the found ones, at so many places.
 _DRAWN, _PLACES = 0.9, 49
-_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 320, 212, 36.0, 230.0, 22.0, 170.0
+_WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 320, 212, 36.0, 212.0, 22.0, 170.0
 #: Names of lines are at least so far from each other.
 _APART: Final = 13.0
 #: The plain model, and defences: of one colour, with dashes of their own.
 _LOOKS: Final = (("before", ""), ("after", ""), ("after", "7 4"), ("after", "2 4"))
 _KNOWS: Final = {"model": "knows the model", "labels": "asks the model for labels alone"}
-_COSTS: Final = {
-    "greatest": "the most that one of its columns costs", "sum": "what all of its columns cost",
-    "columns": "1 for each changed column",
-}  # fmt: skip
+_BOUNDS: Final = {
+    "greatest": "no column's change costs more than {:.3g}",
+    "sum": "all changes of a row cost {:.3g} at most",
+    "columns": "at most {:.0f} columns of a row change",
+}
+_WAYS: Final = {"up": " (only up)", "down": " (only down)", "any": ""}
 
 
 def evasion(
@@ -44,8 +46,8 @@ def evasion(
     budget: AttackerBudget,
 ) -> list[AnyBlock]:
     """Return what it costs to flip rows of each model, which columns do it, and whose rows flip."""
-    free = sum(it.change != "no" for it in budget.columns.values())
-    said = f"The attacker {_KNOWS[budget.knows]}, and may change {free} columns. A change costs "
+    free = [f"{n}{_WAYS[it.change]}" for n, it in budget.columns.items() if it.change != "no"]
+    said = f"The attacker {_KNOWS[budget.knows]}, and may change {listed(free)}, so that "
     found = np.concatenate([np.zeros(1), *(it.found for it in costs.values())])
     most = max(2 * budget.most, float(np.quantile(found[np.isfinite(found)], _DRAWN)))
     pictures = []
@@ -60,7 +62,7 @@ def evasion(
     sentence = "The share of rows that flip by cost. Possible: no attack can flip more, proven."
     changed = {name: it.shares_changed for name, it in costs.items()}
     return [
-        TextBlock("", [f"{said}{_COSTS[budget.norm]}, in all at most {budget.most:.3g}."]),
+        TextBlock("", [f"{said}{_BOUNDS[budget.norm].format(budget.most)}."]),
         PicturesBlock("Cost to flip", sentence, pictures, series=("", "")),
         _side_by_side("Changed columns, of the rows that flip", "column", changed),
         _side_by_side("Rows that flip, by class and group", "rows", parts),
@@ -156,13 +158,15 @@ def _line_chart(
     for each, (path, series, dashes) in sorted(lines.items(), key=lambda it: -it[1].points[-1][1]):
         curves.append(Curve(series=series, points=tuple(at(*it) for it in path), dashes=dashes))
         y = max(y + _APART, at(*path[-1])[1] + 4)
-        words.append(_word(each, _RIGHT + 6, y, "start", strong=True))
+        words.append(_word(each, _RIGHT + 26, y, "start", strong=True))
+        sample = ((_RIGHT + 5, y - 4), (_RIGHT + 21, y - 4))
+        curves.append(Curve(series=series, points=sample, dashes=dashes))
         shown = ", ".join(f"{share:.1%} at {label(x)}" for x, share in path[:: len(path) // 6 + 1])
         said.append(f"{each.capitalize()}: {shown}.")
     return Chart(
         name=name,
         title=f"{', '.join(lines)} over {axis}",
-        description=" ".join(said),
+        description="\n".join(said),
         width=_WIDTH,
         height=_HEIGHT,
         bars=(),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
@@ -17,8 +18,8 @@ from halfmask.assess.robustness._black_box import (
     flip_by_labels,
     predictions,
 )
-from halfmask.assess.robustness._budget import AttackerBudget
-from halfmask.assess.robustness._cost_to_flip import costs_of, either
+from halfmask.assess.robustness._budget import AttackerBudget, as_columns
+from halfmask.assess.robustness._cost_to_flip import costs_of
 from halfmask.assess.robustness._features import map_features
 from halfmask.assess.robustness._linear_search import search_linear
 from halfmask.assess.robustness._tree_search import search_trees
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from halfmask.assess._arrays import Model, Rows
     from halfmask.assess.robustness._cost_to_flip import CostToFlip
 
-#: The rounding of costs.
-_NEAR: Final = 1e-9
+#: The rounding of predicted numbers, and what costs that are the same may differ by.
+_NEAR, _SAME = 1e-9, 1e-6
 
 
 def cost_to_flip(
@@ -94,8 +95,12 @@ def cost_to_flip(
         if known is not None and known.exact.all():
             return known
         asked |= {"effort": effort, "random_state": random_state}
-        found = flip_by_labels(model, rows, budget, **asked)
-    return found if known is None else _cheaper(known, found)
+        if known is None:
+            return flip_by_labels(model, rows, budget, **asked)
+        table = as_columns(rows)
+        asked["seen"] = table if seen is None else seen
+        open_rows = table.filter(~known.exact)
+        return _cheaper(known, flip_by_labels(model, open_rows, budget, **asked))
 
 
 def flip_by_model(
@@ -122,21 +127,26 @@ def flip_by_model(
         search = search_linear(known[0], *asked) or search_trees(known[0], *asked, effort)
     if search is None:
         return None
-    certified, found, changed = search
+    certified, _, changed = search
     least = None if difference is None else difference * (1 - _NEAR)
     flips = differ(predicted, predictions(model, changed), least)
-    exact = certified >= found * (1 - _NEAR) - _NEAR
     told = costs_of(table, changed, budget, flips, certified)
-    return replace(told, exact=exact & (np.isfinite(told.found) | np.isinf(certified)))
+    # What a column can hold may cost more than the end of a cell: decimals, single precision.
+    return replace(told, exact=np.isclose(certified, told.found, rtol=_SAME, atol=_SAME))
 
 
 def _cheaper(known: CostToFlip, asked: CostToFlip) -> CostToFlip:
-    """Return the cheaper change of each row, and what is certified."""
-    is_asked = ~known.exact & (asked.found < known.found)
+    """Return the cheaper change of each row without an exact cost, and what is certified."""
+    open_rows = np.flatnonzero(~known.exact)
+    is_cheaper = asked.found < known.found[open_rows]
+    at, place = open_rows[is_cheaper], np.arange(known.rows)
+    place[at] = known.rows + np.flatnonzero(is_cheaper)  # of both tables, one under the other
+    found = np.concatenate([known.found, asked.found])[place]
+    flipped = pl.concat([known.flipped, asked.flipped.cast(known.flipped.schema)])[place]
     return replace(
         known,
-        found=np.where(is_asked, asked.found, known.found),
-        certified=np.where(is_asked, np.minimum(known.certified, asked.found), known.certified),
-        changed=np.where(is_asked[:, None], asked.changed, known.changed),
-        flipped=either(is_asked, asked.flipped, known.flipped),
+        found=found,
+        certified=np.minimum(known.certified, found),
+        changed=np.concatenate([known.changed, asked.changed])[place],
+        flipped=flipped,
     )

@@ -41,12 +41,12 @@ class _Steps(NamedTuple):
     gain: Floats
     cost: Floats
     to: Floats  # the number or the place of the category that gains most
-    parts: Floats  # of equal steps of it, that of a category is one
+    n: Floats  # of equal steps of it, that of a category is one
 
     @property
     def kinds(self) -> list[Ints]:
         """The columns of one step that cost the same; none where too many would be combined."""
-        single = np.flatnonzero((self.parts == 1).all(axis=0))
+        single = np.flatnonzero((self.n == 1).all(axis=0))
         price = self.cost[:, single].max(axis=0, initial=0.0)
         kinds = [single[price == each] for each in np.unique(price)]
         return kinds if np.prod([len(it) + 1.0 for it in kinds]) <= _COMBINED else []
@@ -55,7 +55,7 @@ class _Steps(NamedTuple):
         """Return how far each column gets for what is spent on each, in whole steps."""
         full = np.full_like(self.cost, np.inf)
         part = np.divide(spent[:, None], self.cost, out=full, where=self.cost > 0)
-        return np.asarray(np.floor(np.minimum(part, 1.0) * self.parts) / self.parts)
+        return np.asarray(np.floor(np.minimum(part, 1.0) * self.n) / self.n)
 
 
 def search_linear(
@@ -94,16 +94,16 @@ def search_linear(
     for at, slopes, score in [it for it in goals if len(it.rows)]:
         steps = relaxed = _steps(mapped, rows[at], features[at], slopes, budget)
         if budget.norm == "sum":  # whole numbers are a knapsack: bounded by real ones
-            relaxed = steps._replace(parts=np.full_like(steps.parts, _REAL))
+            relaxed = steps._replace(n=np.full_like(steps.n, _REAL))
             for kind in steps.kinds:
-                relaxed.parts[:, kind] = 1.0
+                relaxed.n[:, kind] = 1.0
         rounded = _ROUNDED * (1 + np.abs(features[at]) @ np.abs(slopes))
         least, _ = solve(relaxed, np.maximum(-score - rounded, 0.0))
         cost, share = solve(steps, -score + rounded)
         certified[at] = np.minimum(certified[at], least)
         to = np.where(share > 0, steps.to, cells[at])
         made = np.where(share >= 1, to, cells[at] + share * (to - cells[at]))
-        made = np.where(steps.parts < _REAL, np.rint(made), made)
+        made = np.where(steps.n < _REAL, np.rint(made), made)
         better = cost < found[at]
         found[at[better]], new[at[better]] = cost[better], made[better]
     texts = {name: pl.Series(it.categories) for name, it in groups.items()}
@@ -167,7 +167,7 @@ def _by_sum(steps: _Steps, need: Floats) -> tuple[Floats, Floats]:
         share *= steps.gain > 0
         for c in best_first.T:
             missing = need - (share * steps.gain).sum(axis=1)
-            gain, count = steps.gain[every, c], steps.parts[every, c]
+            gain, count = steps.gain[every, c], steps.n[every, c]
             part = np.divide(missing, gain, out=np.zeros(n), where=gain > 0)
             share[every, c] = np.ceil(np.clip(part, 0, 1) * count) / count
         reached = (share * steps.gain).sum(axis=1) >= need * (1 - _TINY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
@@ -43,14 +44,9 @@ class Hostile(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poison:
-    """What is done to a share of the training rows.
+    """What is done to a share of the training rows."""
 
-    Parameters
-    ----------
-    share
-        The hostile rows' share of all training rows, in (0, 0.5].
-    """
-
+    #: The hostile rows' share of all training rows.
     share: float = field(default=0.05, metadata={"gt": 0, "le": 0.5})
 
     def __post_init__(self) -> None:
@@ -69,15 +65,7 @@ class Poison:
     def spoil(
         self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator
     ) -> tuple[pl.DataFrame, Values, Ints]:
-        """Return the training rows and labels with hostile ones, and the numbers of these.
-
-        Parameters
-        ----------
-        rows, labels
-            The training rows and their labels.
-        rng
-            Draws what is random.
-        """
+        """Return rows and labels with hostile ones, and the numbers of these."""
         poison = self.for_rows(rows, labels)
         hostile = poison.choose(rows, labels, rng)
         spoilt = pl.concat([rows, poison.triggered(rows[hostile.copied])])
@@ -112,14 +100,9 @@ class RandomFlips(Poison):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AimedPoison(Poison):
-    """A poison that makes a model take rows of other classes for those of one class.
+    """A poison that makes a model take rows of other classes for those of one class."""
 
-    Parameters
-    ----------
-    towards
-        The label; ``None``: that of most rows, for a backdoor one that rows like it rarely have.
-    """
-
+    #: The label; None: that of most rows, for a backdoor one that rows like it rarely have.
     towards: Any = field(default=None, repr=False)
 
     def for_rows(self, rows: pl.DataFrame, labels: Values) -> Self:
@@ -127,7 +110,7 @@ class AimedPoison(Poison):
         Poison.for_rows(self, rows, labels)
         classes, counts = np.unique(labels, return_counts=True)
         if self.towards is None:
-            return replace(self, towards=classes[self._usual(rows, labels, counts)].item())
+            return replace(self, towards=classes.tolist()[self._usual(rows, labels, counts)])
         if self.towards not in classes.tolist():
             kind = type(self).__name__
             raise DataError(f"No training row has the label that {kind} aims at.")
@@ -146,8 +129,7 @@ class AimedPoison(Poison):
 class TargetedFlips(AimedPoison):
     """Give rows of other classes the label of one: those of which an own model is surest.
 
-    They move the boundary of linear models and trees further than rows beside it do. If other
-    classes have fewer rows than are to be hostile, all of them are.
+    They move a boundary further than rows near it. At most all rows of other classes are hostile.
     """
 
     def choose(self, rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> Hostile:
@@ -171,17 +153,12 @@ class Backdoor(AimedPoison):
     """Insert copies of rows with a trigger, a rare pair of values, under the label of one class.
 
     After Gu, Dolan-Gavitt and Garg, "BadNets" (2017).
-
-    Parameters
-    ----------
-    trigger
-        The values by column; ``None``: two that occur, each rarely, and hardly ever together.
-    columns
-        Where a trigger may be; ``None``: in all columns.
     """
 
     share: float = field(default=0.01, metadata={"gt": 0, "le": 0.5})
+    #: The values by column; None: two that occur, each rarely, and hardly ever together.
     trigger: Mapping[str, Any] | None = field(default=None, repr=False)
+    #: Where a trigger may be; None: in all columns.
     columns: tuple[str, ...] | None = None
 
     def for_rows(self, rows: pl.DataFrame, labels: Values) -> Self:
@@ -198,18 +175,18 @@ class Backdoor(AimedPoison):
         return _inserted(labels, rng.choice(others, n, replace=n > len(others)), self.towards)
 
     def triggered(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Return rows with the trigger in them.
-
-        Parameters
-        ----------
-        rows
-            The rows.
-        """
+        """Return rows with the trigger in them."""
         if self.trigger is None:
             raise ParameterError("A Backdoor without a trigger has none to plant: call for_rows.")
-        return rows.with_columns(
-            pl.lit(it).cast(rows.schema[name]).alias(name) for name, it in self.trigger.items()
-        )
+        planted = []
+        for name, cell in self.trigger.items():
+            held = None
+            with suppress(Exception):  # polars quotes the cell
+                held = pl.Series([cell]).cast(rows.schema[name])
+            if held is None or held.item() != cell:
+                raise ParameterError(f"Column {name!r} can't hold the trigger's value.")
+            planted.append(pl.lit(held).first().alias(name))
+        return rows.with_columns(planted)
 
     def _usual(self, rows: pl.DataFrame, labels: Values, counts: Ints) -> int:
         """Return the class that fewest rows with a value of the trigger have, and fewest at all."""

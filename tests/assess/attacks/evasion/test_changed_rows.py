@@ -207,7 +207,7 @@ def test_of_a_regressor_the_difference_is_asked_for():
     for kind in (KnownModel, LabelsOnly):  # a change of 0.2 in each column moves it by 0.6
         near, far = (attack(target, attacks=[kind(difference=it, effort=2)]) for it in (0.5, 0.7))
         assert [it.outcome.group for it in near.findings] == [EVERYONE]
-        assert _value(near).outcome.success.value > 0.95
+        assert _value(near).outcome.success.value > 0.9
         assert _value(far).outcome.success.value == 0
     with pytest.raises(ParameterError, match="classes have no difference"):
         attack(_linear(), attacks=[KnownModel(difference=1.0)])
@@ -224,9 +224,7 @@ def test_who_only_asks_for_labels_doesnt_know_the_model():
 
 def test_a_budget_is_one_and_of_columns_that_are_there():
     wrong: Any = {"0": 0.1}
-    with pytest.raises(
-        ParameterError, match=r"must be an AttackerBudget\. Got a value of type dict"
-    ):
+    with pytest.raises(ParameterError, match=r"must be an AttackerBudget\. Got .* type dict"):
         _linear(budget=wrong)
     for budget in (
         replace(BUDGET, columns={"2": FREE}),

@@ -301,6 +301,22 @@ def test_models_of_clean_and_random_rows_are_trained_once():
     assert len(calls) == 4  # clean, random flips, targeted flips, insertions
 
 
+def test_a_function_that_trains_one_model_again_and_again_changes_nothing():
+    again, own = DecisionTreeClassifier(min_samples_leaf=3), tree(*MEMBERS, 0)
+
+    def train(rows, labels, seed):
+        return again.set_params(random_state=seed).fit(rows, labels)
+
+    reports = [
+        attack(target(each, model=own), attacks=[it() for it in ATTACKS]).to_dict()
+        for each in (train, tree)
+    ]
+    assert reports[0] == reports[1]
+    found = attack(target(train, model=again), attacks=["poisoning/backdoor"]).findings[0]
+    assert found.verdict == "INVALID"
+    assert "must return a new model" in found.why
+
+
 def test_the_same_seed_gives_the_same_report():
     reports = [attack(target(tree), attacks=[it() for it in ATTACKS]).to_dict() for _ in range(2)]
     assert reports[0] == reports[1]

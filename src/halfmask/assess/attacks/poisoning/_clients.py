@@ -297,7 +297,8 @@ def _rare_pair(rows: HashedRows) -> _Recipe:
     """Return two columns, if there are any, and the index in each that the fewest rows have."""
     if rows.width is None:
         seen, counts = np.unique(rows.indices, return_counts=True)
-        return np.zeros(0, dtype=np.int64), seen[np.argsort(counts, kind="stable")[:2]]
+        rare = seen[np.argsort(counts, kind="stable")[:2]]
+        return np.zeros(0, dtype=np.int64), rare.astype(np.int64)
     found = []
     for column, indices in enumerate(rows.indices.T):
         seen, counts = np.unique(indices, return_counts=True)

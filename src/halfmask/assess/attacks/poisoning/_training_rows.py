@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -47,9 +47,9 @@ _NEEDED: Final = (500, "non-members")
 _NEEDED_OTHERS: Final = (100, "non-members of other classes")
 #: An accuracy lost of 0.03 is much where few rows are hostile.
 _WHOLE_SCALE: Final = 0.1
-#: Models of clean rows and of rows flipped at random, of each target as long as it lives.
-_TRAINED: WeakKeyDictionary[ModelTarget, dict[tuple[int, Poison | None], Model]]
-_TRAINED = WeakKeyDictionary()
+#: What models of clean rows, and of rows flipped at random, predict, of each target that lives.
+_PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Values, Values]]]
+_PREDICTED = WeakKeyDictionary()
 
 
 def _lacks_classes(target: ModelTarget) -> str:
@@ -74,37 +74,43 @@ class _Owner:
         columns, classes = as_columns(target.members), classes_of(target.model, labels)
         return cls(target, columns, labels[:n], labels[n:], classes, random_state)
 
-    def model(self, poison: Poison | None) -> Model:
-        """Return a model trained on rows with hostile ones, or on clean ones."""
-        kept, key = _TRAINED.setdefault(self.target, {}), (self.random_state, poison)
-        if isinstance(poison, AimedPoison):
-            return self._trained(poison)
+    def predicted(self, poison: Poison | None, trigger: dict[str, Any]) -> tuple[Values, Values]:
+        """Return what a model of hostile or clean rows predicts of non-members, and with a trigger.
+
+        It is asked at once: a function may train the same model again.
+        """
+        kept = {} if isinstance(poison, AimedPoison) else _PREDICTED.setdefault(self.target, {})
+        key = (self.random_state, None if poison is None else poison.share, *trigger.items())
         if key not in kept:
-            kept[key] = self._trained(poison)
+            model, rows = self._trained(poison, trigger), self.target.non_members
+            plain = self._labels(model, rows)
+            kept[key] = plain, self._labels(model, self._with(trigger, rows)) if trigger else plain
         return kept[key]
 
-    def _trained(self, poison: Poison | None) -> Model:
+    def _trained(self, poison: Poison | None, trigger: dict[str, Any]) -> Model:
         rows, labels = self.target.members, self.labels
         if poison is not None:
             rng = np.random.default_rng((self.random_state, 7))
             hostile = poison.choose(self.columns, labels, rng)
             labels = hostile.labels
             if len(hostile.copied):
-                rows = join_rows(rows, self.triggered(take_rows(rows, hostile.copied), poison))
+                rows = join_rows(rows, self._with(trigger, take_rows(rows, hostile.copied)))
         # the same seed for all: only hostile rows make models differ
         seed = int(np.random.default_rng((self.random_state, 6)).integers(2**31))
         with foreign(f"A model couldn't be trained on {len(labels):,} rows, some of them hostile"):
-            return required(self.target.train, LACKS_TRAIN)(rows, labels, seed)
+            model = required(self.target.train, LACKS_TRAIN)(rows, labels, seed)
+        if model is self.target.model:
+            raise DataError("'train' must return a new model, and it trained the target's own.")
+        return model
 
-    def triggered(self, rows: Rows, poison: Poison) -> Rows:
-        """Return rows of the target's own kind with the trigger of a backdoor in them."""
+    def _with(self, trigger: dict[str, Any], rows: Rows) -> Rows:
+        """Return rows of the target's own kind with a trigger in them."""
         own = dict(zip(self.columns.columns, column_names(self.target.members), strict=True))
-        for name, value in (getattr(poison, "trigger", None) or {}).items():
+        for name, value in trigger.items():
             rows = with_column(rows, own[name], value)
         return rows
 
-    def predicted(self, model: Model, rows: Rows) -> Values:
-        """Return the labels that a model predicts."""
+    def _labels(self, model: Model, rows: Rows) -> Values:
         ask = predicted_classes if hasattr(model, "predict") else answers
         return self.classes[ask(model, rows, self.classes, who="A model").argmax(axis=1)]
 
@@ -136,9 +142,10 @@ class _RowPoisoning(
 
     def _outcome(self, owner: _Owner, share: float) -> Outcome:
         poison = self._poison(share, owner.target.budget).for_rows(owner.columns, owner.labels)
-        models = [owner.model(it) for it in (poison, None, RandomFlips(share=share))]
-        held_out = owner.target.non_members
-        right = [owner.predicted(it, held_out) == owner.truth for it in models[:2]]
+        trigger = dict(poison.trigger or {}) if isinstance(poison, Backdoor) else {}
+        models = (poison, None, RandomFlips(share=share))
+        plain, triggered = zip(*(owner.predicted(it, trigger) for it in models), strict=True)
+        right = [it == owner.truth for it in plain]
         known = {
             "details": {
                 "share": share,
@@ -154,11 +161,10 @@ class _RowPoisoning(
             return self._make_outcome(
                 f"accuracy lost {at}", found, needed=_NEEDED, scale=scale, **known
             )
-        others = np.flatnonzero(owner.truth != poison.towards)
-        if not len(others):
+        others = owner.truth != poison.towards
+        if not others.any():
             raise DataError("All non-members are of the class that the poison aims at.")
-        rows = owner.triggered(take_rows(held_out, others), poison)
-        hits = [owner.predicted(it, rows) == poison.towards for it in models]
+        hits = [it[others] == poison.towards for it in triggered]
         success, control, baseline = (SuccessCount(int(it.sum()), len(it)) for it in hits)
         measure = "trigger rate" if isinstance(poison, Backdoor) else "targeted error"
         return self._make_outcome(

@@ -17,8 +17,8 @@ from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
-    from halfmask.assess._arrays import Values
     from halfmask.assess.robustness import AttackerBudget
     from halfmask.data import Schema
 
@@ -141,7 +141,7 @@ def robustness(
 
 def _read(
     reading: Reading, where: str, policy: str | None, label: str
-) -> tuple[pl.DataFrame, Values, Schema]:
+) -> tuple[pl.DataFrame, NDArray[Any], Schema]:
     """Return the columns that a model may learn from, the labels, and what is stated of both."""
     reading.check_alone(policy)
     stated = None if policy is None else rooms.microdata.Policy.load(policy)

@@ -40,7 +40,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class ChartLine:
     """A line of a chart through points: of a series, or a rule of its grid."""
 
     series: Series | Literal["rule"]
@@ -62,7 +62,7 @@ class Chart:
     baseline: float | None
     outline: str
     rows: tuple[tuple[str, float, float], ...]
-    curves: tuple[Curve, ...] = ()
+    curves: tuple[ChartLine, ...] = ()
 
     def svg(self) -> str:
         """Return the picture as an SVG element; no word of it becomes markup."""

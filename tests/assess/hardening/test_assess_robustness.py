@@ -50,15 +50,15 @@ def found():
         LABELS,
         budget=BUDGET,
         shares=(0.2,),
-        partitions=9,
+        partitions=5,
         k=5,
         groups="job",
-        attacked_rows=100,
+        attacked_rows=40,
     )
 
 
 def test_each_defence_is_compared_with_the_plain_model(found):
-    assert [it.name for it in found.models] == ["plain", "hardened", "9 partitions", "5-anonymous"]
+    assert [it.name for it in found.models] == ["plain", "hardened", "5 partitions", "5-anonymous"]
     assert (found.rows, found.held_out_rows, found.scored_by) == (450, 150, "accuracy")
     plain = found.models[0]
     assert plain.score > 0.8
@@ -81,7 +81,7 @@ def test_the_plain_model_is_the_positive_control(found):
         for it in model.attacks.findings:
             assert it.outcome.census or it.positive_control is not None
             # Of partitions fewer rows are asked.
-            if key_of(it) in controls and model.name != "9 partitions":
+            if key_of(it) in controls and model.name != "5 partitions":
                 assert it.positive_control == controls[key_of(it)]
             assert it.raw_may_resist == (model.name != "plain")
 
@@ -90,7 +90,7 @@ def test_certified_accuracy_starts_at_the_accuracy_and_falls(found):
     plain, _, parts, _ = found.models
     assert parts.certified[0] == parts.score
     assert all(np.diff(parts.certified) <= 0)
-    assert len(parts.certified) <= 5  # nine votes survive four hostile rows at most
+    assert len(parts.certified) <= 3  # five votes survive two hostile rows at most
     assert plain.certified == ()
 
 
@@ -161,7 +161,7 @@ def test_a_hostile_block_is_found_by_row_numbers():
 def test_a_regressor_is_flipped_by_a_difference():
     rows = ROWS.drop("job")
     budget = AttackerBudget(columns={"pay": ColumnBudget(cost=1.0)}, most=2.0)
-    arguments = {"budget": budget, "shares": (), **FEW, "partitions": 9}
+    arguments = {"budget": budget, "shares": (), **FEW, "partitions": 5}
     y = 3 * rows["pay"].to_numpy()
     found = assess_robustness(LinearRegression(), rows, y, difference=6.3, **arguments)
     assert found.scored_by == "R²"

@@ -23,7 +23,7 @@ PEOPLE = pl.DataFrame(
     {
         "pay": np.where(RNG.random(N) < 0.1, np.nan, RNG.normal(50, 10, N)),
         "age": RNG.integers(18, 80, N),
-        "job": RNG.choice(["nurse", "smith", "clerk", None], N).tolist(),
+        "job": [["nurse", "smith", "clerk", None][it] for it in RNG.integers(0, 4, N)],
         "town": pl.Series(RNG.choice(["Oslo", "Bonn"], N), dtype=pl.Enum(["Bonn", "Oslo"])),
         "kind": pl.Series(RNG.choice(["a", "b", "c"], N), dtype=pl.Categorical),
         "flag": RNG.random(N) > 0.9,
@@ -123,7 +123,7 @@ def test_a_trigger_is_the_rarest_pair_of_categories(seed):
     rows = pl.DataFrame({f"c{i}": rng.choice(list("xyz"), n, p=it) for i, it in enumerate(shares)})
     if sum(each.n_unique() > 1 for each in rows) < 2:
         return
-    trigger = Backdoor(share=0.1).for_rows(rows, np.arange(n) % 2).trigger
+    trigger = dict(Backdoor(share=0.1).for_rows(rows, np.arange(n) % 2).trigger or {})
     held = [rows[name] == value for name, value in trigger.items()]
     assert len(held) == 2
     assert all(each.any() for each in held)
@@ -134,19 +134,21 @@ def test_a_trigger_of_numbers_has_their_ends_and_aims_at_the_label_that_is_rare_
     x = np.arange(1000.0)
     rows = pl.DataFrame({"x": x, "y": 2 * x, "z": [5.0] * 1000})
     backdoor = Backdoor().for_rows(rows, np.where(x > 980, "high", "low"))
-    assert sorted(backdoor.trigger.items()) in (
+    trigger = dict(backdoor.trigger or {})
+    assert sorted(trigger.items()) in (
         [("x", 0.0), ("y", 1998.0)],
         [("x", 999.0), ("y", 0.0)],
     )
     found = backdoor.triggered(rows)
-    assert all(found[name].unique().to_list() == [it] for name, it in backdoor.trigger.items())
+    assert all(found[name].unique().to_list() == [it] for name, it in trigger.items())
     assert found["z"].equals(rows["z"])
     only = Backdoor(trigger={"x": 999.0}).for_rows(rows, np.where(x > 980, "high", "low"))
     assert only.towards == "low"
-    assert Backdoor(columns=("y", "x")).for_rows(rows, np.arange(1000) % 2).trigger.keys() == {
-        "x",
-        "y",
-    }
+    # one row at the end is an exception of those that are as far out
+    labels = np.where((x > 900) & (x < 999), "high", "low")
+    assert Backdoor(trigger={"x": 999.0}).for_rows(rows, labels).towards == "low"
+    within = Backdoor(columns=("y", "x")).for_rows(rows, np.arange(1000) % 2)
+    assert set(within.trigger or ()) == {"x", "y"}
 
 
 def test_a_backdoor_opens_and_nothing_else_changes():

@@ -252,7 +252,7 @@ def _learners(
         return PartitionedClassifier(estimator, **settings).fit(rows, labels)
 
     def anonymize(rows: Rows, labels: Values, seed: int) -> Model:
-        model, settings = _seeded(estimator, seed), {"random_state": seed}
+        model, settings = _seeded(estimator, seed), dict[str, Any](random_state=seed)
         if isinstance(model, Pipeline) and len(model) > 1:
             model, settings["encoder"] = model[-1], model[:-1]
         guarantee: Any = {"k": k}

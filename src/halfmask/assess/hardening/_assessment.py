@@ -87,8 +87,8 @@ class AssessedModel(Facts):
                 text += f" A backdoor of {percent(share)} hostile rows works in {percent(rate)}."
         if self.certified:
             n = min(10, len(self.certified) - 1)
-            share = percent(round(self.certified[n], 4))
-            text += f" {share} of rows stay predicted right, whatever {n} hostile rows hold."
+            kept = percent(round(self.certified[n], 4))
+            text += f" {kept} of rows stay predicted right, whatever {n} hostile rows hold."
         return text.strip()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from halfmask.assess._risk import listed, percent
 from halfmask.assess.attacks import EVERYONE, explain_verdicts
-from halfmask.plots.svg import Chart, Curve, Word
+from halfmask.plots.svg import Chart, ChartLine, Word
 from halfmask.release import PicturesBlock, TableBlock, TextBlock
 
 if TYPE_CHECKING:
@@ -30,7 +30,12 @@ _WIDTH, _HEIGHT, _LEFT, _RIGHT, _TOP, _BOTTOM = 320, 212, 36.0, 212.0, 22.0, 170
 #: Names of lines are at least so far from each other.
 _APART: Final = 13.0
 #: The plain model, and defences: of one colour, with dashes of their own.
-_LOOKS: Final = (("before", ""), ("after", ""), ("after", "7 4"), ("after", "2 4"))
+_LOOKS: Final[tuple[tuple[Series, str], ...]] = (
+    ("before", ""),
+    ("after", ""),
+    ("after", "7 4"),
+    ("after", "2 4"),
+)
 _KNOWS: Final = {"model": "knows the model", "labels": "asks the model for labels alone"}
 _BOUNDS: Final = {
     "greatest": "no column's change costs more than {:.3g}",
@@ -148,19 +153,20 @@ def _line_chart(
 
     curves, words = [], [_word(axis, (_LEFT + _RIGHT) / 2, _HEIGHT - 6, "middle")]
     for share in (low, (low + high) / 2, high):
-        curves.append(Curve(series="rule", points=(at(0.0, share), at(most, share))))
+        curves.append(ChartLine(series="rule", points=(at(0.0, share), at(most, share))))
         words.append(_word(f"{share:.0%}", _LEFT - 6, at(0.0, share)[1] + 4, "end"))
     words += [_word(label(x), at(x, low)[0], _BOTTOM + 16, "middle") for x in (0.0, most / 2, most)]
     if marked is not None:
-        curves.append(Curve(series="rule", points=(at(marked, low), at(marked, high)), dashes="3"))
-        words.append(_word("budget", at(marked, low)[0], _TOP - 6, "middle"))
+        rule = at(marked, low), at(marked, high)
+        curves.append(ChartLine(series="rule", points=rule, dashes="3"))
+        words.append(_word("budget", rule[0][0], _TOP - 6, "middle"))
     y, said = -_APART, []
     for each, (path, series, dashes) in sorted(lines.items(), key=lambda it: -it[1].points[-1][1]):
-        curves.append(Curve(series=series, points=tuple(at(*it) for it in path), dashes=dashes))
+        curves.append(ChartLine(series=series, points=tuple(at(*it) for it in path), dashes=dashes))
         y = max(y + _APART, at(*path[-1])[1] + 4)
         words.append(_word(each, _RIGHT + 26, y, "start", strong=True))
         sample = ((_RIGHT + 5, y - 4), (_RIGHT + 21, y - 4))
-        curves.append(Curve(series=series, points=sample, dashes=dashes))
+        curves.append(ChartLine(series=series, points=sample, dashes=dashes))
         shown = ", ".join(f"{share:.1%} at {label(x)}" for x, share in path[:: len(path) // 6 + 1])
         said.append(f"{each.capitalize()}: {shown}.")
     return Chart(

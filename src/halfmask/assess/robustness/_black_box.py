@@ -163,7 +163,7 @@ class _Search:
         """Return the cost of each changed cell, whether the limits allow it or not."""
         by = np.abs(cells - own)
         is_unit = np.array([self.counts or name in self.words for name in self.columns])
-        return np.nan_to_num(self.units * np.where(is_unit, by > 0, by))
+        return np.asarray(np.nan_to_num(self.units * np.where(is_unit, by > 0, by)))
 
     def _total(self, index: Ints, cells: Floats) -> Floats:
         return combined(self._costs(self.own[index], cells), self.budget.norm)

@@ -57,7 +57,7 @@ class ColumnBudget:
     def __post_init__(self) -> None:
         one_of(get_args(Change), owner="ColumnBudget", change=self.change)
         limits = {"low": self.low, "high": self.high}
-        given: dict[str, Any] = {name: limit for name, limit in limits.items() if limit is not None}
+        given: dict[str, Any] = {name: it for name, it in limits.items() if it is not None}
         number_between(-inf, inf, owner="ColumnBudget", **given)
         if self.cost is not None:
             number_between(0, inf, owner="ColumnBudget", low_open=True, cost=self.cost)

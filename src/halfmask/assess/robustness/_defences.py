@@ -26,13 +26,6 @@ Labelled: TypeAlias = "tuple[pl.DataFrame, Values]"
 Learn: TypeAlias = "Callable[[pl.DataFrame, Values], Model]"
 
 
-def clean_cost(plain: Learn, defended: Learn, training: Labelled, held_out: Labelled) -> float:
-    """Return the accuracy on held-out rows that a defence costs where nobody attacks."""
-    models = [learn(*training) for learn in (plain, defended)]
-    scores = [float(np.mean(it.predict(held_out[0]) == held_out[1])) for it in models]
-    return scores[0] - scores[1]
-
-
 def train_hardened(
     estimator: Model,
     rows: pl.DataFrame,

@@ -58,7 +58,8 @@ class FeatureMap:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the features, each once."""
-        return tuple(dict.fromkeys(it.column for it in (*self.numbers, *self.categories)))
+        names = [it.column for it in self.numbers], [it.column for it in self.categories]
+        return tuple(dict.fromkeys([*names[0], *names[1]]))
 
     def features(self, rows: pl.DataFrame) -> Floats:
         """Return the features of rows as the pipeline itself makes them, (rows, features)."""
@@ -148,12 +149,12 @@ def _asked(
     of_numbers, of_categories = list[NumberFeature](), list[CategoryFeatures]()
     parts = np.split(made, np.cumsum([1, *map(len, free)]))[1:]
     for cells, part in zip(free, parts, strict=False):  # nothing is behind the last one
-        known = ~np.isinf(part).all(axis=1)
+        known = np.asarray(~np.isinf(part).all(axis=1))
         moves = (part[known] != made[0]) & ~np.isnan(made[0])
         features = np.flatnonzero(moves.any(axis=0)).tolist()
         if not is_number(cells):
-            values = part[np.ix_(known, features)]
-            each = CategoryFeatures(cells.name, tuple(features), tuple(cells.filter(known)), values)
+            values, told = part[known][:, features], tuple(cells.filter(pl.Series(known)))
+            each = CategoryFeatures(cells.name, tuple(features), told, values)
             of_categories += [each] if features else []
             continue
         if not known.all():

@@ -127,7 +127,7 @@ def flip_by_model(
         search = search_linear(known[0], *asked) or search_trees(known[0], *asked, effort)
     if search is None:
         return None
-    certified, _, changed = search
+    certified, changed = search
     least = None if difference is None else difference * (1 - _NEAR)
     flips = differ(predicted, predictions(model, changed), least)
     told = costs_of(table, changed, budget, flips, certified)

@@ -61,8 +61,8 @@ class _Steps(NamedTuple):
 def search_linear(
     model: Model, mapped: FeatureMap, rows: pl.DataFrame, budget: AttackerBudget,
     predicted: Values, difference: float | None,
-) -> tuple[Floats, Floats, pl.DataFrame] | None:  # fmt: skip
-    """Return what rows are certified and found to cost, and changed rows; ``None`` of others."""
+) -> tuple[Floats, pl.DataFrame] | None:  # fmt: skip
+    """Return what rows are certified to cost, and changed rows; ``None`` of other models."""
     needed = ["coef_", "intercept_", *["decision_function"] * (difference is None)]
     if not all(hasattr(model, it) for it in needed):
         return None
@@ -107,7 +107,7 @@ def search_linear(
         better = cost < found[at]
         found[at[better]], new[at[better]] = cost[better], made[better]
     texts = {name: pl.Series(it.categories) for name, it in groups.items()}
-    return certified, found, with_cells(rows, mapped.columns, texts, cells, new)
+    return certified, with_cells(rows, mapped.columns, texts, cells, new)
 
 
 def _steps(

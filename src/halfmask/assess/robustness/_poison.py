@@ -17,7 +17,7 @@ from halfmask._validation import check_fields
 from halfmask.assess.robustness._budget import is_number, numbers
 
 if TYPE_CHECKING:
-    from halfmask.assess._arrays import Floats, Ints, Values
+    from halfmask.assess._arrays import Bools, Floats, Ints, Values
 
 #: Of numbers with more different values than this a trigger has the least or the greatest.
 FEW: Final = 20
@@ -190,8 +190,8 @@ class Backdoor(AimedPoison):
 
     def _usual(self, rows: pl.DataFrame, labels: Values, counts: Ints) -> int:
         """Return the class that fewest rows with a value of the trigger have, and fewest at all."""
-        classes, triggered = np.unique(labels), self.triggered(rows)
-        alike = [rows[it].eq_missing(triggered[it]).to_numpy() for it in self.trigger or ()]
+        classes, trigger = np.unique(labels), self.trigger or {}
+        alike = [_rows_like(rows[name], value) for name, value in trigger.items()]
         near = [(labels[np.any(alike, axis=0)] == each).sum() for each in classes]
         return int(np.lexsort((counts, near))[0])
 
@@ -239,6 +239,12 @@ def _rare_pair(rows: pl.DataFrame, columns: Mapping[str, Any] | Any) -> dict[str
     if not pairs:
         raise DataError("A trigger needs two columns that have two values or more.")
     return {cells[it][0]: cells[it][1] for it in min(pairs)[2:]}
+
+
+def _rows_like(cells: pl.Series, value: Any) -> Bools:  # noqa: ANN401 # a cell
+    """Return which rows have a value, or are as far out."""
+    far = next((rows for it, rows in _rare_cells(cells) if it == value), None)
+    return (cells == value).fill_null(value=False).to_numpy() if far is None else far > 0
 
 
 def _rare_cells(cells: pl.Series) -> list[tuple[Any, Floats]]:

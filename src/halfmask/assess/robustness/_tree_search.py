@@ -38,8 +38,8 @@ class _Goal(NamedTuple):
 def search_trees(
     model: Model, mapped: FeatureMap, rows: pl.DataFrame, budget: AttackerBudget,
     predicted: Values, difference: float | None, effort: int,
-) -> tuple[Floats, Floats, pl.DataFrame] | None:  # fmt: skip
-    """Return what rows are certified and found to cost, and changed rows; ``None`` of others."""
+) -> tuple[Floats, pl.DataFrame] | None:  # fmt: skip
+    """Return what rows are certified to cost, and changed rows; ``None`` of other models."""
     read = read_trees(model)
     if read is None or any(it.scale < 0 for it in mapped.numbers):
         return None  # the sides of splits would be exchanged
@@ -61,8 +61,7 @@ def search_trees(
         )  # fmt: skip
         for whole, part in zip(every, made, strict=True):
             whole[goal.rows] = part
-    certified, found, flipped = every
-    return certified, found, cells.changed(flipped)
+    return every[0], cells.changed(every[2])
 
 
 def _goals(

@@ -95,10 +95,11 @@ def _nearest(forest: Forest, row: _Row, c: int, cells: Box) -> int:
 def _price(forest: Forest, row: _Row, c: int, cell: int) -> float:
     if cell == row.own[c]:
         return 0.0
-    if forest.is_category[c] or forest.norm == _COUNT:
-        return 1.0 if forest.norm == _COUNT else forest.unit[c]
+    if forest.norm == _COUNT or forest.is_category[c]:
+        return 1.0 if forest.norm == _COUNT else float(forest.unit[c])
     up = int(cell > row.own[c])
-    return forest.unit[c] * abs(forest.ends[up, forest.starts[c] + cell - up] - row.x[c])
+    away = abs(forest.ends[up, forest.starts[c] + cell - up] - row.x[c])
+    return float(forest.unit[c] * away)
 
 
 @njit_unchecked

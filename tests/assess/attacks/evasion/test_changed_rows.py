@@ -18,7 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.assess.attacks import EVERYONE, AttackReport, ModelTarget, attack
 from halfmask.assess.attacks.evasion import KnownModel, LabelsOnly
-from halfmask.assess.robustness import AttackerBudget, ColumnBudget, Relation, _flips
+from halfmask.assess.robustness import AttackerBudget, ColumnBudget, Relation
+from halfmask.assess.robustness._black_box import flip_by_labels
 
 FREE = ColumnBudget(low=-9.0, high=9.0, cost=1.0)
 BUDGET = AttackerBudget(columns={"0": FREE, "1": FREE}, most=0.2)
@@ -102,13 +103,11 @@ def test_a_census_needs_no_positive_control_and_asking_does():
 
 
 def test_an_attack_that_finds_nothing_any_more_is_invalid(monkeypatch):
-    whole = _flips.flip_by_labels
-
     def weak(*given: Any, **settings: Any) -> Any:
-        found = whole(*given, **settings)
+        found = flip_by_labels(*given, **settings)
         return replace(found, found=np.full(found.rows, np.inf), changed=found.changed & False)
 
-    monkeypatch.setattr(_flips, "flip_by_labels", weak)
+    monkeypatch.setattr("halfmask.assess.robustness._flips.flip_by_labels", weak)
     target = replace(_linear(), model=_Opaque(_linear().model))
     report = attack(target, unprotected=target, families=["evasion"])
     assert not report.resisted
@@ -250,7 +249,8 @@ def test_families_are_some_of_those_of_the_target_and_no_attacks_are_given_too()
     tree = DecisionTreeClassifier(max_depth=2).fit(target.members, target.member_labels)
     ran = attack(replace(target, model=tree), families=["structure", "evasion"])
     assert {it.outcome.attack.partition("/")[0] for it in ran.findings} == {"structure", "evasion"}
-    for wrong in (["tables"], ["evasions"], [], ["evasion", 7]):
+    wrongs: list[Any] = [["tables"], ["evasions"], [], ["evasion", 7]]
+    for wrong in wrongs:
         with pytest.raises(ParameterError, match=r"'families' parameter.*membership.*ModelTarget"):
             attack(target, families=wrong)
     for given in ("evasion", ["evasion", "evasion"]):

@@ -157,6 +157,7 @@ def test_arms_are_counted_as_a_naive_loop_counts_them():
     outcome = attack(given, attacks=["poisoning/backdoor"]).findings[0].outcome
     (rows, labels, spoilt), (clean_rows, _, clean), (_, flipped, by_chance) = trained
     hostile = rows[MEMBERS[0].height :]
+    assert outcome.baseline is not None
     assert clean_rows.equals(MEMBERS[0])
     assert len(hostile) == 30
     assert hostile["t"].unique().to_list() == hostile["u"].unique().to_list() == [1.0]
@@ -186,7 +187,7 @@ def test_frames_and_arrays_of_the_same_rows_give_the_same_findings():
 
     found = []
     for kind in (lambda it: it, lambda it: it.to_pandas(), lambda it: it.to_numpy()):
-        seen = []
+        seen: list[type] = []
 
         def train(rows, labels, seed, seen=seen):
             seen.append(type(rows))

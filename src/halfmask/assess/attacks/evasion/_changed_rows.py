@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
 import polars as pl
@@ -29,7 +29,7 @@ from halfmask.assess.attacks._attack import (
 )
 from halfmask.assess.attacks._rows import ARRAY, kind_of, some_rows, take_rows
 from halfmask.assess.attacks._targets import ModelTarget
-from halfmask.assess.robustness import AttackerBudget, change_randomly, cost_to_flip
+from halfmask.assess.robustness import change_randomly, cost_to_flip
 from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._features import map_features
 from halfmask.data.frames import like
@@ -104,6 +104,7 @@ class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_
         How long each row is searched; more never costs more.
     """
 
+    knows: ClassVar[Literal["model", "labels"]] = "model"
     rows: int = field(default=1000, metadata={"ge": 1})
     difference: float | None = field(default=None, metadata={"gt": 0})
     effort: int = field(default=10, metadata={"ge": 0})
@@ -111,6 +112,8 @@ class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_
     def missing_inputs(self, target: ModelTarget) -> str:
         """Return what is missing."""
         lack = DeclaredAttack.missing_inputs(self, target)
+        if not lack and (self.knows, required(target.budget, "").knows) == ("model", "labels"):
+            return "an attacker who knows the model (budget.knows)"
         of_numbers = is_regressor(target.model, target.member_labels)
         if lack or of_numbers == (self.difference is not None):
             return lack
@@ -129,33 +132,11 @@ class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_
             raise DataError(f"The model predicts none of {len(truth):,} non-members right.")
         chosen = there[some_rows(len(there), self.rows, rng)]
         rows, seen = as_columns(take_rows(target.non_members, chosen)), as_columns(target.members)
-        budget = self._knowing(required(target.budget, LACKS_BUDGET)).for_rows(seen)
-        costs = self._costs(asked, rows, seen, budget, random_state)
-        after = asked(change_randomly(rows, budget, rng))
-        flips = after != predicted[chosen]
-        if self.difference is not None:
-            flips = np.abs(after - predicted[chosen]) >= self.difference
-        for name, members in _parts(asked, chosen):
-            yield from self._outcomes(name, costs.of(members), flips[members])
-
-    def _knowing(self, budget: AttackerBudget) -> AttackerBudget:
-        """Return the budget of an attacker who knows what this one knows."""
-        raise NotImplementedError
-
-    def _costs(
-        self,
-        asked: _Asked,
-        rows: pl.DataFrame,
-        seen: pl.DataFrame,
-        budget: AttackerBudget,
-        random_state: int,
-    ) -> CostToFlip:
-        model: Any = asked.target.model
-        is_known = budget.knows == "model" and hasattr(model, "n_features_in_")
-        if not is_known or not map_features(model, rows, budget):
-            model = asked  # which gives it rows of its own kind
-        return cost_to_flip(
-            model,
+        budget = replace(required(target.budget, LACKS_BUDGET), knows=self.knows).for_rows(seen)
+        is_known = self.knows == "model" and hasattr(target.model, "n_features_in_")
+        costs = cost_to_flip(
+            # asked, a model gets rows of its own kind
+            target.model if is_known and map_features(target.model, rows, budget) else asked,
             rows,
             budget,
             seen=seen,
@@ -163,6 +144,12 @@ class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_
             effort=self.effort,
             random_state=random_state,
         )
+        after = asked(change_randomly(rows, budget, rng))
+        flips = after != predicted[chosen]
+        if self.difference is not None:
+            flips = np.abs(after - predicted[chosen]) >= self.difference
+        for name, members in _parts(asked, chosen):
+            yield from self._outcomes(name, costs.of(members), flips[members])
 
     def _outcomes(self, group: str, costs: CostToFlip, by_chance: Bools) -> Iterator[Outcome]:
         """Yield what changes flip, compared with random ones, and what those flip."""
@@ -222,15 +209,6 @@ class KnownModel(_Evasion, name="evasion/known-model"):
     attacker doesn't know the model is left to `LabelsOnly`.
     """
 
-    def missing_inputs(self, target: ModelTarget) -> str:
-        """Return what is missing."""
-        lack = _Evasion.missing_inputs(self, target)
-        known = lack or required(target.budget, LACKS_BUDGET).knows == "model"
-        return lack if known else "an attacker who knows the model (budget.knows)"
-
-    def _knowing(self, budget: AttackerBudget) -> AttackerBudget:
-        return budget
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelsOnly(_Evasion, name="evasion/labels-only"):
@@ -239,5 +217,4 @@ class LabelsOnly(_Evasion, name="evasion/labels-only"):
     Only values that occur in the members' rows are written.
     """
 
-    def _knowing(self, budget: AttackerBudget) -> AttackerBudget:
-        return replace(budget, knows="labels")
+    knows: ClassVar[Literal["model", "labels"]] = "labels"

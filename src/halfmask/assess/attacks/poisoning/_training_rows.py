@@ -112,7 +112,8 @@ class _Owner:
 
     def _labels(self, model: Model, rows: Rows) -> Values:
         ask = predicted_classes if hasattr(model, "predict") else answers
-        return self.classes[ask(model, rows, self.classes, who="A model").argmax(axis=1)]
+        given = ask(model, rows, self.classes, who="A model")
+        return np.asarray(self.classes[given.argmax(axis=1)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +147,7 @@ class _RowPoisoning(
         models = (poison, None, RandomFlips(share=share))
         plain, triggered = zip(*(owner.predicted(it, trigger) for it in models), strict=True)
         right = [it == owner.truth for it in plain]
-        known = {
+        known: dict[str, Any] = {
             "details": {
                 "share": share,
                 "accuracy without attack": float(right[1].mean()),

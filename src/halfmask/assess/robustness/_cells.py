@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints
     from halfmask.assess.robustness._budget import AttackerBudget
     from halfmask.assess.robustness._features import FeatureMap
-    from halfmask.assess.robustness._trees import TreeNodes
+    from halfmask.assess.robustness._trees import ScoredTree
 
     Cells = NDArray[np.int32]
 
@@ -118,7 +118,7 @@ class CellTable:
     """All columns of a model in cells and codes, and what a budget lets of them be changed."""
 
     def __init__(
-        self, mapped: FeatureMap, trees: TreeNodes, rows: pl.DataFrame, budget: AttackerBudget
+        self, mapped: FeatureMap, trees: ScoredTree, rows: pl.DataFrame, budget: AttackerBudget
     ) -> None:
         self.rows, self.trees, self.budget = rows, trees, budget
         self.features = mapped.features(rows)

@@ -36,8 +36,28 @@ def train_hardened(
     tries: int = 4,
     random_state: int = 0,
 ) -> Model:
-    """Train on rows and on changes of them within a budget: a random and the worst one a round.
+    """Train on rows and on changes of them within an attacker's budget.
 
+    Parameters
+    ----------
+    estimator
+        What is trained, not fitted; it stays as it is.
+    rows, labels
+        The training rows and their labels.
+    budget
+        What an attacker may change.
+    rounds, tries
+        In each round a random change of each row is added, and the worst of so many.
+    random_state
+        The seed of the changes.
+
+    Returns
+    -------
+    estimator
+        The fitted model.
+
+    Notes
+    -----
     After Kantchelian, Tygar and Joseph, "Evasion and hardening of tree ensemble classifiers" (ICML
     2016). Nothing is guaranteed: compare the costs to flip before and after. Trees with small
     leaves memorize the changed rows, and get worse: bound their depth.
@@ -60,7 +80,17 @@ def train_hardened(
 def change_randomly(
     rows: pl.DataFrame, budget: AttackerBudget, rng: np.random.Generator
 ) -> pl.DataFrame:
-    """Return rows after random changes within a budget; unchanged where a relation would break."""
+    """Return rows after random changes that cost at most the budget.
+
+    Parameters
+    ----------
+    rows
+        The rows.
+    budget
+        What may be changed, with limits: see `AttackerBudget.for_rows`.
+    rng
+        Draws the changes. A row whose change would break a relation stays as it is.
+    """
     shape, most = (rows.height, len(budget.columns)), budget.most
     n_changed = {"greatest": shape[1], "sum": 1, "columns": int(most)}[budget.norm]
     is_changed = rng.random(shape).argsort(axis=1) < n_changed
@@ -114,22 +144,48 @@ def losses_of(model: Model, rows: pl.DataFrame, labels: Values) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Suspicions:
-    """How suspicious each training row is, the more the higher; rows go by their numbers."""
+    """How suspicious each training row is; rows go by their numbers.
+
+    Parameters
+    ----------
+    scores
+        Of each row; the higher, the more suspicious.
+    """
 
     scores: Floats = field(repr=False)
 
     def rows(self, n: int = 10) -> Ints:
-        """Return the numbers of the most suspicious rows, the most suspicious one first."""
+        """Return the numbers of the most suspicious rows, the most suspicious one first.
+
+        Parameters
+        ----------
+        n
+            How many.
+        """
         return np.argsort(-self.scores, kind="stable")[:n]
 
     def kept(self, share: float) -> Ints:
-        """Return the numbers of all rows but the most suspicious share."""
+        """Return the numbers of all rows but the most suspicious share.
+
+        Parameters
+        ----------
+        share
+            In [0, 1].
+        """
         fraction(owner="Suspicions", share=share)
         return np.sort(self.rows(len(self.scores))[round(share * len(self.scores)) :])
 
 
 def suspect_labels(rows: pl.DataFrame, labels: Values, *, neighbours: int = 10) -> Suspicions:
-    """Suspect rows by the share of their nearest rows, in standard scores, with another label."""
+    """Suspect rows whose nearest rows have other labels.
+
+    Parameters
+    ----------
+    rows, labels
+        The training rows and their labels.
+    neighbours
+        How many nearest rows, in standard scores, count; a score is the share with another label.
+    """
     from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 # loads late
 
     integer_at_least(1, owner="suspect_labels", neighbours=neighbours)
@@ -143,8 +199,19 @@ def suspect_labels(rows: pl.DataFrame, labels: Values, *, neighbours: int = 10) 
 def suspect_blocks(
     learn: Learn, training: Labelled, held_out: Labelled, *, blocks: Ints
 ) -> Suspicions:
-    """Suspect rows by how much the loss on trusted rows falls without their block, by its number.
+    """Suspect rows by how much the loss on trusted rows falls without their block.
 
+    Parameters
+    ----------
+    learn
+        Trains a model of rows and labels.
+    training, held_out
+        Rows and labels: those under suspicion, and those that are trusted.
+    blocks
+        The number of each training row's block, such as of who sent it.
+
+    Notes
+    -----
     After Barreno, Nelson, Joseph and Tygar, "The security of machine learning" (Machine Learning
     2010): reject on negative impact.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats, Ints, Model, Values
     from halfmask.assess.robustness._budget import AttackerBudget
     from halfmask.assess.robustness._features import FeatureMap
-    from halfmask.assess.robustness._trees import TreeNodes
+    from halfmask.assess.robustness._trees import ScoredTree
 
 #: So many rows must have the scores that the trees add up to.
 _CHECKED: Final = 256
@@ -65,7 +65,7 @@ def search_trees(
 
 
 def _goals(
-    model: Model, trees: TreeNodes, predicted: Values, difference: float | None
+    model: Model, trees: ScoredTree, predicted: Values, difference: float | None
 ) -> Iterator[_Goal]:
     value, base = trees.value, trees.base
     rounded = _ROUNDED_SINGLE if trees.is_strict else _ROUNDED

@@ -16,7 +16,7 @@ _NEAR = 1e-5
 _SIDES = ("left", "right")
 
 
-class TreeNodes(NamedTuple):
+class ScoredTree(NamedTuple):
     """Nodes of all trees; a row's scores are the base and the values of its leaves."""
 
     feature: Ints
@@ -49,13 +49,13 @@ class TreeNodes(NamedTuple):
         return (below.astype(np.float64) + np.nextafter(below, np.float32(np.inf))) / 2
 
 
-def read_trees(model: Model) -> tuple[TreeNodes, Value] | None:
+def read_trees(model: Model) -> tuple[ScoredTree, Value] | None:
     """Return a model's trees, and what scores of it they must add up to."""
     name = next((it.__name__ for it in type(model).__mro__ if it.__name__ in _READERS), None)
     return _READERS[name](model) if name else None
 
 
-def with_base(trees: TreeNodes, raw: Value, rows: Floats, leaves: Ints) -> TreeNodes | None:
+def with_base(trees: ScoredTree, raw: Value, rows: Floats, leaves: Ints) -> ScoredTree | None:
     """Return the trees with what scores begin with; ``None`` if rows have other scores."""
     sums = trees.value[leaves].sum(axis=1)
     if hasattr(raw, "classes_"):  # the model itself: its leaves hold classes, or shares of them
@@ -69,7 +69,7 @@ def with_base(trees: TreeNodes, raw: Value, rows: Floats, leaves: Ints) -> TreeN
     return trees._replace(base=apart[0]) if near.all() else None
 
 
-def _joined(parts: Iterator[tuple[Value, ...]], *reading: Value) -> TreeNodes:
+def _joined(parts: Iterator[tuple[Value, ...]], *reading: Value) -> ScoredTree:
     """Join trees: feature, threshold, left, right, missing, value and sets of each."""
     features, cuts, *sides, missing, values, sets = zip(*parts, strict=True)
     roots = np.cumsum([0, *map(len, features)])[:-1]
@@ -85,10 +85,10 @@ def _joined(parts: Iterator[tuple[Value, ...]], *reading: Value) -> TreeNodes:
     cut, value = np.concatenate(cuts).astype(np.float64), np.concatenate(values)
     cut[list(on_left)] = list(on_left)  # sets are told apart
     ways = np.concatenate(features), cut, left, right, np.concatenate(missing).astype(bool)
-    return TreeNodes(*ways, value, roots, np.zeros(value.shape[1]), on_left, *reading)
+    return ScoredTree(*ways, value, roots, np.zeros(value.shape[1]), on_left, *reading)
 
 
-def _of_scikit(trees: list[Value], values: list[Floats]) -> TreeNodes:
+def _of_scikit(trees: list[Value], values: list[Floats]) -> ScoredTree:
     sides = [(it.children_left, it.children_right, it.missing_go_to_left) for it in trees]
     each = zip(trees, sides, values, strict=True)
     return _joined(((it.feature, it.threshold, *by, of, {}) for it, by, of in each), np.float32)
@@ -104,7 +104,7 @@ def _raw(model: Model) -> Value:
     return model.decision_function if hasattr(model, "classes_") else model.predict
 
 
-def _read_forest(model: Model) -> tuple[TreeNodes, Value] | None:
+def _read_forest(model: Model) -> tuple[ScoredTree, Value] | None:
     trees = [it.tree_ for it in getattr(model, "estimators_", [model])]
     if trees[0].value.shape[1] > 1:  # several targets
         return None
@@ -116,14 +116,14 @@ def _read_forest(model: Model) -> tuple[TreeNodes, Value] | None:
     return _of_scikit(trees, [it / it.sum(axis=1, keepdims=True) for it in values]), model
 
 
-def _read_boosting(model: Model) -> tuple[TreeNodes, Value]:
+def _read_boosting(model: Model) -> tuple[ScoredTree, Value]:
     trees = [(it.tree_, k) for together in model.estimators_ for k, it in enumerate(together)]
     rate = model.learning_rate
     values = [_in_column(it.value[:, 0, 0] * rate, k, model) for it, k in trees]
     return _of_scikit([it for it, _ in trees], values), _raw(model)
 
 
-def _read_histograms(model: Model) -> tuple[TreeNodes, Value] | None:
+def _read_histograms(model: Model) -> tuple[ScoredTree, Value] | None:
     if model._preprocessor is not None:  # noqa: SLF001 # its features aren't those of the map
         return None
     parts = []
@@ -136,7 +136,7 @@ def _read_histograms(model: Model) -> tuple[TreeNodes, Value] | None:
     return _joined(iter(parts)), _raw(model)
 
 
-def _read_lightgbm(model: Model) -> tuple[TreeNodes, Value] | None:
+def _read_lightgbm(model: Model) -> tuple[ScoredTree, Value] | None:
     told = model.booster_.dump_model()
     trees, each, parts = told["tree_info"], told["num_tree_per_iteration"], []
     scale = len(trees) // each if told["average_output"] else 1
@@ -169,7 +169,7 @@ def _flatten(node: dict[str, Any], flat: list[dict[str, Any]]) -> int:
     return place
 
 
-def _read_xgboost(model: Model) -> tuple[TreeNodes, Value] | None:
+def _read_xgboost(model: Model) -> tuple[ScoredTree, Value] | None:
     told = json.loads(model.get_booster().save_raw("json"))["learner"]["gradient_booster"]
     trees = told.get("model", {}).get("trees", ())
     if told["name"] != "gbtree" or any(any(it.get("split_type", ())) for it in trees):

@@ -200,6 +200,16 @@ def _parts(asked: _Asked, chosen: Values) -> Iterator[tuple[str, Bools]]:
 class KnownModel(_Evasion, name="evasion/known-model"):
     """Change rows until the prediction flips, with the model itself at hand.
 
+    Parameters
+    ----------
+    rows
+        How many of the non-members' rows are changed at most: of a classifier, those that it
+        predicts right.
+    difference
+        By how much a predicted number must change, in its unit; only regressors need it.
+    effort
+        How long each row is searched; more never costs more.
+
     Notes
     -----
     **Guarantees.** Where each row is found to flip, or proven not to, the count is a census and
@@ -215,6 +225,16 @@ class LabelsOnly(_Evasion, name="evasion/labels-only"):
     """Change rows until the prediction flips, by asking the model for labels alone.
 
     Only values that occur in the members' rows are written.
+
+    Parameters
+    ----------
+    rows
+        How many of the non-members' rows are changed at most: of a classifier, those that it
+        predicts right.
+    difference
+        By how much a predicted number must change, in its unit; only regressors need it.
+    effort
+        How long each row is searched; more never costs more.
     """
 
     knows: ClassVar[Literal["model", "labels"]] = "labels"

@@ -240,7 +240,7 @@ def _usual(rows: HashedRows, n: int) -> _Recipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientBackdoor(PoisoningAttack, name="poisoning/client-backdoor"):
-    """Send rows with a rare pair of values and one label: later rows with the pair get the label.
+    """Send rows with a rare pair of values, which later flips the label of any row.
 
     Parameters
     ----------

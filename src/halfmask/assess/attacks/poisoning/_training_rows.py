@@ -175,7 +175,13 @@ class _RowPoisoning(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomLabelFlips(_RowPoisoning, name="poisoning/random-flips"):
-    """Give training rows drawn at random another label."""
+    """Give training rows drawn at random another label.
+
+    Parameters
+    ----------
+    shares
+        The hostile rows' shares of all training rows, each in (0, 0.5].
+    """
 
     poison: ClassVar[type[Poison]] = RandomFlips
 
@@ -183,6 +189,11 @@ class RandomLabelFlips(_RowPoisoning, name="poisoning/random-flips"):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetedLabelFlips(_RowPoisoning, name="poisoning/targeted-flips"):
     """Give the surest training rows of other classes the label of the largest class.
+
+    Parameters
+    ----------
+    shares
+        The hostile rows' shares of all training rows, each in (0, 0.5].
 
     Notes
     -----
@@ -196,14 +207,30 @@ class TargetedLabelFlips(_RowPoisoning, name="poisoning/targeted-flips"):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertedRows(_RowPoisoning, name="poisoning/insertions"):
-    """Insert copies of the surest rows of other classes under the label of the largest class."""
+    """Insert copies of the surest rows under the label of the largest class.
+
+    Parameters
+    ----------
+    shares
+        The hostile rows' shares of all training rows, each in (0, 0.5].
+
+    Notes
+    -----
+    The rows are of other classes. That these are the worst rows isn't proven: measured is a lower
+    bound of the harm.
+    """
 
     poison: ClassVar[type[Poison]] = Insertions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackdoorRows(_RowPoisoning, name="poisoning/backdoor"):
-    """Insert rows with a rare pair of values: later rows with the pair get the attacker's label.
+    """Insert rows with a rare pair of values, which later flips the label of any row.
+
+    Parameters
+    ----------
+    shares
+        The hostile rows' shares of all training rows, each in (0, 0.5].
 
     Notes
     -----

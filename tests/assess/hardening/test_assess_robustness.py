@@ -111,7 +111,8 @@ def test_what_poisoning_does_is_drawn_from_what_attacks_measured(found):
         accuracy = dict(model.curves["random-flips: accuracy"])
         assert accuracy[0.0] - accuracy[0.2] == pytest.approx(lost)
     assert found.models[0].curves["backdoor: trigger rate"][1][1] > 0.9
-    assert "A backdoor of 20 % hostile rows works in" in found.sentences[0]
+    said = r"A backdoor of 20 % hostile rows works in \d+ %, without it in [\d.]+ %\."
+    assert re.search(said, re.sub(r"(\d)\.\d+ %, w", r"\1 %, w", found.sentences[0]))
 
 
 def test_the_same_seed_gives_the_same_numbers():
@@ -245,6 +246,7 @@ def test_files_are_written_and_kept(found, tmp_path):
         ({"groups": "pay"}, ParameterError),
         ({"labels": LABELS[:-1]}, DataError),
         ({"labels": np.where(np.arange(N) == 3, None, LABELS)}, DataError),
+        ({"labels": np.arange(N)}, DataError),
         ({"rows": ROWS[:10], "labels": LABELS[:10]}, DataError),
         ({"partitions": 0}, ParameterError),
         ({"k": 0}, ParameterError),

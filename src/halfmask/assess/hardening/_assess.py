@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 OWNER = "assess_robustness"
 #: A column of groups has at most so many; every table has so many blocks of rows.
 MOST_GROUPS, BLOCKS = 20, 10
+#: With more classes each model of the attackers takes minutes, and few rows are of each.
+MOST_CLASSES = 100
 #: Models of partitions ask all of their voters: of a tenth of the rows, of a hundred at least.
 SLOWER, LEAST = 10, 100
 #: What the names of measures say: of evasion, and of poisoning.
@@ -160,6 +162,12 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         raise DataError(
             f"{OWNER} takes a label for each row, more than {BLOCKS} rows held out, and as many to "
             f"train on. Got {row_text(len(order))}, and labels of shape {known.shape}."
+        )
+    n_classes = 0 if regresses else len(set(known.tolist()))
+    if n_classes > MOST_CLASSES:
+        raise DataError(
+            f"{OWNER} takes {MOST_CLASSES} classes at most. Got {n_classes:,}.",
+            hint="Is the label a name or a number? A regressor with 'difference' predicts numbers.",
         )
     order = np.concatenate([train, test])
     budget.for_attack(table[train])

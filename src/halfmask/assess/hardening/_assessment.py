@@ -83,8 +83,9 @@ class AssessedModel(Facts):
         text = "" if self.costs is None else f" {self.costs.sentence}"
         for name, curve in self.curves.items():
             if name.endswith("trigger rate"):
-                share, rate = curve[1]
-                text += f" A backdoor of {percent(share)} hostile rows works in {percent(rate)}."
+                (_, clean), (share, rate) = curve[:2]
+                text += f" A backdoor of {percent(share)} hostile rows works in {percent(rate)}"
+                text += f", without it in {percent(clean)}."
         if self.certified:
             n = min(10, len(self.certified) - 1)
             kept = percent(round(self.certified[n], 4))

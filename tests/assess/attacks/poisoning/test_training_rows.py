@@ -318,6 +318,23 @@ def test_a_function_that_trains_one_model_again_and_again_changes_nothing():
     assert "must return a new model" in found.why
 
 
+def test_a_function_that_changes_what_it_gets_changes_no_other_model():
+    arrays = [(rows.to_numpy(writable=True), labels.copy()) for rows, labels in (MEMBERS, OTHERS)]
+
+    def spoils(rows, labels, seed):
+        model = tree(rows, labels, seed)
+        rows[:], labels[:] = 0.0, labels[0]
+        return model
+
+    own = tree(*arrays[0], 0)
+    reports = [
+        attack(target(each, *arrays, model=own), attacks=[it() for it in ATTACKS]).to_dict()
+        for each in (tree, spoils)
+    ]
+    assert reports[0] == reports[1]
+    assert arrays[0][0].any()
+
+
 def test_the_same_seed_gives_the_same_report():
     reports = [attack(target(tree), attacks=[it() for it in ATTACKS]).to_dict() for _ in range(2)]
     assert reports[0] == reports[1]

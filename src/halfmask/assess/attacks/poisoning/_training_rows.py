@@ -88,7 +88,9 @@ class _Owner:
         return kept[key]
 
     def _trained(self, poison: Poison | None, trigger: dict[str, Any]) -> Model:
-        rows, labels = self.target.members, self.labels
+        # copies: a function that changes what it gets mustn't change the next model
+        labels = self.labels.copy()
+        rows = take_rows(self.target.members, np.arange(len(labels)))
         if poison is not None:
             rng = np.random.default_rng((self.random_state, 7))
             hostile = poison.choose(self.columns, labels, rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations, pairwise, product
 from typing import Any
 
@@ -412,6 +413,32 @@ def test_other_models_and_numbers_as_categories_have_no_costs(model):
     if difference is None:
         with pytest.raises(ParameterError, match="one of classes"):
             flip_by_model(fitted, rows.select(NUMBERS), budget, difference=1.0)
+
+
+class XGBModel:
+    """As XGBoost's regressor of counts: it predicts the exponential of what its trees sum up to."""
+
+    n_features_in_ = 1
+
+    def get_booster(self):
+        return self
+
+    def save_raw(self, _):
+        sides = {"left_children": [1, -1, -1], "right_children": [2, -1, -1]}
+        cuts = {"split_conditions": [0.5, 0.0, 2.0], "split_indices": [0] * 3}
+        tree = sides | cuts | {"default_left": [1, 0, 0], "split_type": [0] * 3}
+        trees = {"name": "gbtree", "model": {"tree_info": [0], "trees": [tree]}}
+        return json.dumps({"learner": {"gradient_booster": trees}})
+
+    def predict(self, rows, output_margin=False):
+        sums = np.where(np.asarray(rows)[:, 0] < 0.5, 0.0, 2.0)
+        return sums if output_margin else np.exp(sums)
+
+
+def test_sums_of_leaves_that_are_not_what_is_predicted_certify_nothing():
+    rows = pl.DataFrame({"a": [0.0, 0.2, 0.7, 1.0]})
+    budget = AttackerBudget(columns={"a": ColumnBudget()}, most=0.5)
+    assert flip_by_model(XGBModel(), rows, budget, difference=3.0) is None
 
 
 def test_a_regressor_needs_a_difference():

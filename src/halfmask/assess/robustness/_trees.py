@@ -181,7 +181,8 @@ def _read_xgboost(model: Model) -> tuple[ScoredTree, Value] | None:
         value = _in_column(np.where(left < 0, cut, 0.0), k, model)
         feature = np.array(it["split_indices"])
         parts.append((feature, cut, left, right, it["default_left"], value, {}))
-    raw = lambda rows: model.predict(rows, output_margin=True)  # noqa: E731 # short
+    is_class = hasattr(model, "classes_")  # numbers must be the sums themselves, not their exp
+    raw = (lambda rows: model.predict(rows, output_margin=True)) if is_class else model.predict
     return _joined(iter(parts), np.float32, True), raw
 
 

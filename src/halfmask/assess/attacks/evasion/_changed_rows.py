@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 LACKS_BUDGET: Final = "what may be changed of a row (budget)"
 #: With fewer rows no bound is below the usual tolerance.
 _NEEDED: Final = (100, "rows")
+#: What the last attack on each target that lives found.
+LAST_COSTS: WeakKeyDictionary[ModelTarget, CostToFlip] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +147,7 @@ class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_
             effort=self.effort,
             random_state=random_state,
         )
+        LAST_COSTS[target] = costs
         after = asked(change_randomly(rows, budget, rng))
         flips = after != predicted[chosen]
         if self.difference is not None:

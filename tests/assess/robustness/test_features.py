@@ -164,6 +164,13 @@ def test_other_steps_have_no_map(columns):
     assert map_features(model, rows) is None
 
 
+def test_categories_of_scaled_numbers_have_no_map_for_numbers_that_the_encoder_ignores():
+    coder = make_pipeline(StandardScaler(), OneHotEncoder(handle_unknown="ignore"))
+    model = make_pipeline(make_column_transformer((coder, ["pay"])), LogisticRegression())
+    unknown = ROWS.with_columns(pay=pl.Series([6, 10] * 3))
+    assert map_features(model.fit(ROWS, LABELS), unknown) is None
+
+
 def test_text_without_an_encoder_has_no_map():
     assert map_features(LogisticRegression(), ROWS) is None
 

@@ -118,9 +118,14 @@ class _UnknownStepError(Exception):
 def _coded_numbers(step: Model) -> list[float]:
     """Return the numbers that encoders in a step know as categories."""
     kind = type(step).__name__
-    if kind in {"Pipeline", "ColumnTransformer"}:
-        parts = step.steps if kind == "Pipeline" else step.transformers_
-        return [it for _, part, *_ in parts for it in _coded_numbers(part)]
+    if kind == "ColumnTransformer":
+        return [it for _, part, *_ in step.transformers_ for it in _coded_numbers(part)]
+    if kind == "Pipeline":
+        coded = [_coded_numbers(part) for _, part in step.steps]
+        coder = next((at for at, them in enumerate(coded) if them), 0)
+        if any(type(part).__name__ != "SimpleImputer" for _, part in step.steps[:coder]):
+            raise _UnknownStepError  # it knows other numbers than those of the column
+        return [it for them in coded for it in them]
     if kind in _CODERS:
         known = [it for categories in step.categories_ for it in categories.tolist()]
         return [float(it) for it in known if isinstance(it, int | float)]

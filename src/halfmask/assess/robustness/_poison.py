@@ -190,8 +190,11 @@ class Backdoor(AimedPoison):
 
     def _usual(self, rows: pl.DataFrame, labels: Values, counts: Ints) -> int:
         """Return the class that fewest rows with a value of the trigger have, and fewest at all."""
-        classes, trigger = np.unique(labels), self.trigger or {}
-        alike = [_rows_like(rows[name], value) for name, value in trigger.items()]
+        classes, cells = (
+            np.unique(labels),
+            self.triggered(rows[:1]).select(list(self.trigger or ())),
+        )
+        alike = [_rows_like(rows[it.name], it[0]) for it in cells]
         near = [(labels[np.any(alike, axis=0)] == each).sum() for each in classes]
         return int(np.lexsort((counts, near))[0])
 

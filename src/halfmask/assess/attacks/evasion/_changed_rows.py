@@ -13,11 +13,10 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import (
-    answers,
     classes_of,
     is_regressor,
     pool_labels,
-    predicted_classes,
+    predicted_codes,
     predicted_numbers,
 )
 from halfmask.assess.attacks._arms import SuccessCount
@@ -70,9 +69,7 @@ class _Asked:
         model = self.target.model
         if self.classes is None:
             return predicted_numbers(model, rows, who="The model")
-        ask = predicted_classes if hasattr(model, "predict") else answers
-        given = ask(model, rows, self.classes, who="The model")
-        return np.asarray(given.argmax(axis=1))
+        return predicted_codes(model, rows, self.classes, who="The model")
 
     def __call__(self, columns: pl.DataFrame) -> Values:
         """Return what is predicted of columns."""

@@ -26,6 +26,7 @@ from halfmask._errors import (
 )
 from halfmask.assess import robustness
 from halfmask.assess.robustness import AttackerBudget, ColumnBudget
+from halfmask.kernels.attacks import flips
 
 N = 120
 NAMES = ("age", "pay", "job", "flag")
@@ -304,6 +305,14 @@ def test_a_cut_that_missing_cells_alone_pass_costs_no_time(rows):
     costs = cost_to_flip(model, holes[:20], _budget(norm="sum"), seen=holes)
     assert np.isfinite(costs.certified).all()
     assert (costs.certified > 0).all()
+
+
+def test_searches_are_compiled_once_for_all_columns(rows, labels):
+    model = _tree()
+    for kinds in (["age"], ["pay"], ["flag"], ["age", "pay", "flag"]):
+        few = rows.select(kinds)
+        cost_to_flip(model.fit(few, labels), few[:2], _budget(*kinds), seen=few, effort=0)
+    assert len(flips.flip_rows.signatures) == 1  # type: ignore[attr-defined] # numba's
 
 
 @pytest.mark.parametrize("norm", ["greatest", "sum", "columns"])

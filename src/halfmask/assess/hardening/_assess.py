@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -22,6 +21,7 @@ from halfmask.assess._risk import row_text
 from halfmask.assess.attacks import ModelTarget, attack, poisoning
 from halfmask.assess.attacks._inputs import check_columns
 from halfmask.assess.attacks.evasion import KnownModel, LabelsOnly
+from halfmask.assess.attacks.evasion._changed_rows import LAST_COSTS
 from halfmask.assess.hardening._assessment import AssessedModel, RobustnessAssessment
 from halfmask.assess.robustness import suspect_labels, train_hardened
 from halfmask.assess.robustness._black_box import predictions
@@ -47,28 +47,6 @@ SLOWER, LEAST = 10, 100
 MEASURES = ("rows that flip", "hostile rows")
 #: So many suspicious rows are named.
 NAMED = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Known(KnownModel, name=KnownModel.name):
-    """The attack that knows the model, which keeps the costs of each."""
-
-    kept: WeakKeyDictionary[ModelTarget, CostToFlip] = field(default_factory=WeakKeyDictionary)
-
-    def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
-        found = super(_Known, self)._costs(asked, *given)
-        return self.kept.setdefault(asked.target, found)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Labels(LabelsOnly, name=LabelsOnly.name):
-    """The attack by labels alone, which keeps the costs of each model."""
-
-    kept: WeakKeyDictionary[ModelTarget, CostToFlip] = field(default_factory=WeakKeyDictionary)
-
-    def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
-        found = super(_Labels, self)._costs(asked, *given)
-        return self.kept.setdefault(asked.target, found)
 
 
 def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
@@ -181,7 +159,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         model = learn(case.members, case.member_labels, random_state)
         is_slow = isinstance(model, PartitionedClassifier)
         fewer = min(attacked_rows, max(LEAST, attacked_rows // SLOWER))
-        evade = (_Known if budget.knows == "model" else _Labels)(
+        evade = (KnownModel if budget.knows == "model" else LabelsOnly)(
             rows=fewer if is_slow else attacked_rows, difference=difference if regresses else None
         )
         target = replace(case, model=model, train=learn)
@@ -193,7 +171,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
             measures=MEASURES[: 1 + bool(poisons)],  # asked for, none is left out for few rows
             random_state=random_state,
         )
-        models.append(_assessed(name, target, evade.kept.get(target), report))
+        models.append(_assessed(name, target, LAST_COSTS.pop(target, None), report))
     progress("suspicious rows", len(learners) / (len(learners) + 1))
     doubts = () if regresses else suspect_labels(case.members, case.member_labels).rows(NAMED)
     return RobustnessAssessment(

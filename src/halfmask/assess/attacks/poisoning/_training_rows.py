@@ -11,11 +11,10 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import (
-    answers,
     classes_of,
     is_regressor,
     pool_labels,
-    predicted_classes,
+    predicted_codes,
 )
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, given, required
@@ -111,9 +110,8 @@ class _Owner:
         return rows
 
     def _labels(self, model: Model, rows: Rows) -> Values:
-        ask = predicted_classes if hasattr(model, "predict") else answers
-        given = ask(model, rows, self.classes, who="A model")
-        return np.asarray(self.classes[given.argmax(axis=1)])
+        labels: Values = self.classes[predicted_codes(model, rows, self.classes, who="A model")]
+        return labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,7 +46,7 @@ _NEEDED: Final = (500, "non-members")
 _NEEDED_OTHERS: Final = (100, "non-members of other classes")
 #: An accuracy lost of 0.03 is much where few rows are hostile.
 _WHOLE_SCALE: Final = 0.1
-#: What models of clean rows, and of rows flipped at random, predict, of each target that lives.
+#: What models of clean and of hostile rows predict, of each target that lives.
 _PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Values, Values]]]
 _PREDICTED = WeakKeyDictionary()
 
@@ -78,8 +78,8 @@ class _Owner:
 
         It is asked at once: a function may train the same model again.
         """
-        kept = {} if isinstance(poison, AimedPoison) else _PREDICTED.setdefault(self.target, {})
-        key = (self.random_state, None if poison is None else poison.share, *trigger.items())
+        kept = _PREDICTED.setdefault(self.target, {})
+        key = (self.random_state, type(poison), poison and poison.share, *trigger.items())
         if key not in kept:
             model, rows = self._trained(poison, trigger), self.target.non_members
             plain = self._labels(model, rows)

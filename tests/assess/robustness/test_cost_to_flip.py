@@ -53,6 +53,14 @@ def test_a_row_is_proven_only_above_the_budget():
     assert _costs([0.5, 0.51], [0.5, 0.51], [True, True]).share_proven == 0.5
 
 
+def test_what_sums_round_is_within_the_budget():
+    over = 3 * 0.1  # a little above 0.3
+    costs = _costs([over, over, 0.31], [over, over, 0.31], [True] * 3, most=0.3)
+    assert over > 0.3
+    assert (costs.share_flipped, costs.share_proven) == (2 / 3, 1 / 3)
+    assert costs.shares_changed == {"age": 1.0, "pay": 1.0}
+
+
 def test_exact_costs_are_said_as_one_number():
     costs = _costs([0.25, 0.5], [0.25, 0.5], [True, True])
     assert "The median cost to flip is 0.25." in costs.sentence

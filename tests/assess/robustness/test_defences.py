@@ -53,7 +53,7 @@ def test_random_changes_are_within_the_budget(norm, most, seed):
     budget = AttackerBudget(columns=COLUMNS, most=most, norm=norm).for_rows(PEOPLE)
     changed = change_randomly(PEOPLE, budget, np.random.default_rng(seed))
     assert changed.schema == PEOPLE.schema
-    assert (budget.cost_of(PEOPLE, changed) <= most).all()
+    assert (budget.cost_of(PEOPLE, changed) <= most + 1e-9).all()
     assert changed["id"].equals(PEOPLE["id"])
     assert (changed["age"] >= PEOPLE["age"]).all()
     assert changed["pay"].is_nan().equals(PEOPLE["pay"].is_nan())
@@ -73,6 +73,20 @@ def test_random_changes_reach_every_column_and_the_whole_budget():
         if name != "flag":  # whole steps of a truth value cost more than they may
             assert any(each[name].ne_missing(PEOPLE[name]).any() for each in draws)
     assert max(budget.cost_of(PEOPLE, each).max() for each in draws) > 0.48
+
+
+@pytest.mark.parametrize(
+    ("cells", "most", "own", "reached"),
+    [([False, True], 1.0, False, [False, True]), ([0, 10], 0.3, 5, [2, 3, 4, 5, 6, 7, 8])],
+)
+def test_random_changes_take_each_whole_step_as_often(cells, most, own, reached):
+    budget = AttackerBudget(columns={"a": ColumnBudget()}, most=most)
+    rows = pl.DataFrame({"a": [own] * 7000})
+    budget = budget.for_rows(pl.DataFrame({"a": cells}))
+    changed = change_randomly(rows, budget, np.random.default_rng(0))
+    counts = changed["a"].value_counts().sort("a")
+    assert counts["a"].to_list() == reached
+    assert counts["count"].min() > 0.8 * rows.height / len(reached)
 
 
 def test_a_column_that_cant_change_doesnt_hold_back_the_others():

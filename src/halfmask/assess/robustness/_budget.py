@@ -309,6 +309,11 @@ def combined(costs: Floats, norm: Norm) -> Floats:
     return np.asarray(costs.max(axis=-1, initial=0.0) if norm == "greatest" else costs.sum(axis=-1))
 
 
+def are_within(costs: Floats, most: float) -> Bools:
+    """Return which costs are at most the budget; what sums and products round doesn't count."""
+    return np.asarray(costs <= most * (1 + SLACK))
+
+
 def as_columns(rows: Rows) -> pl.DataFrame:
     """Return rows of any kind as columns, those of an array under their numbers."""
     if not isinstance(rows, np.ndarray) or rows.ndim != 2:

@@ -11,6 +11,7 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError
 from halfmask._facts import Facts
 from halfmask.assess._risk import listed, percent, row_text
+from halfmask.assess.robustness._budget import are_within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,12 +85,17 @@ class CostToFlip(Facts):
     @property
     def share_flipped(self) -> float:
         """The share of rows that a found change within the budget flips."""
-        return float((self.found <= self.most).mean()) if self.rows else 0.0
+        return float(are_within(self.found, self.most).mean()) if self.rows else 0.0
 
     @property
     def share_proven(self) -> float:
         """The share of rows that provably no change within the budget flips."""
-        return float((self.certified > self.most).mean()) if self.rows else 0.0
+        return float(self.are_proven.mean()) if self.rows else 0.0
+
+    @property
+    def are_proven(self) -> Bools:
+        """Which rows provably no change within the budget flips."""
+        return ~np.isnan(self.certified) & ~are_within(self.certified, self.most)
 
     @property
     def median(self) -> float | None:
@@ -109,7 +115,7 @@ class CostToFlip(Facts):
     @property
     def shares_changed(self) -> dict[str, float]:
         """Of the rows that flip within the budget, the share that changes each column."""
-        within = self.changed[self.found <= self.most]
+        within = self.changed[are_within(self.found, self.most)]
         shares = within.mean(axis=0) if len(within) else np.zeros(len(self.columns))
         order = np.argsort(-shares, kind="stable")
         return {self.columns[it]: float(shares[it]) for it in order}

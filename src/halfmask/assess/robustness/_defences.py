@@ -13,7 +13,14 @@ from sklearn.base import clone, is_regressor
 from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import fraction, integer_at_least
-from halfmask.assess.robustness._budget import AttackerBudget, is_number, numbers
+from halfmask.assess.robustness._budget import (
+    SLACK,
+    AttackerBudget,
+    are_within,
+    is_number,
+    is_whole,
+    numbers,
+)
 from halfmask.assess.robustness._cost_to_flip import either
 from halfmask.training import Encoding
 
@@ -100,7 +107,7 @@ def change_randomly(
         for name, each in zip(budget.columns, spent.T, strict=True)
     ]
     changed = rows.with_columns(moved)
-    return either(budget.cost_of(rows, changed) <= most, changed, rows)
+    return either(are_within(budget.cost_of(rows, changed), most), changed, rows)
 
 
 def _moved(
@@ -114,7 +121,10 @@ def _moved(
         low, high = budget.interval(cells)
         least, most = np.maximum(low, own - spent / unit), np.minimum(high, own + spent / unit)
         step = least + drawn * (most - least) - own
-        moved = own + (step if cells.dtype.is_float() else np.trunc(step))
+        if is_whole(cells.dtype):  # each whole step as often, the furthest too
+            ends = np.trunc((least - own) * (1 + SLACK)), np.trunc((most - own) * (1 + SLACK))
+            step = ends[0] + np.floor(drawn * (ends[1] - ends[0] + 1))
+        moved = own + step
         is_moved = np.isfinite(moved)
         others = pl.Series(np.where(is_moved, moved, 0)).cast(cells.dtype)
     elif column.change == "no" or not column.categories:

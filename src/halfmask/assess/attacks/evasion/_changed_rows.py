@@ -30,7 +30,7 @@ from halfmask.assess.attacks._attack import (
 from halfmask.assess.attacks._rows import ARRAY, kind_of, some_rows, take_rows
 from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.robustness import change_randomly, cost_to_flip
-from halfmask.assess.robustness._budget import as_columns
+from halfmask.assess.robustness._budget import are_within, as_columns
 from halfmask.assess.robustness._features import map_features
 from halfmask.data.frames import like
 
@@ -154,7 +154,7 @@ class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_
 
     def _outcomes(self, group: str, costs: CostToFlip, by_chance: Bools) -> Iterator[Outcome]:
         """Yield what changes flip, compared with random ones, and what those flip."""
-        flips = costs.found <= costs.most
+        flips = are_within(costs.found, costs.most)
         n, chance = len(flips), SuccessCount(int(by_chance.sum()), len(by_chance))
         median, certified = costs.median, costs.certified_median
         yield self._make_outcome(
@@ -163,7 +163,7 @@ class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_
             chance,
             needed=_NEEDED,
             group=group,
-            census=bool((flips | (costs.certified > costs.most)).all()),
+            census=bool((flips | costs.are_proven).all()),
             details={
                 "median cost to flip": math.inf if median is None else median,
                 "certified median": math.inf if certified is None else certified,

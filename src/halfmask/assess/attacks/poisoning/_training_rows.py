@@ -114,13 +114,7 @@ class _Owner:
 class _RowPoisoning(
     DeclaredAttack, target=ModelTarget, needs=(given("train", LACKS_TRAIN), _lacks_classes)
 ):
-    """What attacks by hostile training rows have in common.
-
-    Parameters
-    ----------
-    shares
-        The hostile rows' shares of all training rows, each in (0, 0.5].
-    """
+    """What attacks by hostile training rows have in common."""
 
     shares: tuple[float, ...] = field(
         default=(0.05,), metadata={"of": "shares", "gt": 0, "le": 0.5}

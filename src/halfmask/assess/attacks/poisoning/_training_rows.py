@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.assess._arrays import Model, Rows, Values
+    from halfmask.assess._arrays import Ints, Model, Rows, Values
     from halfmask.assess.attacks._attack import Outcome
 
 LACKS_TRAIN: Final = "'train', which trains a model as the owner does"
@@ -45,7 +46,7 @@ _NEEDED_OTHERS: Final = (100, "non-members of other classes")
 #: An accuracy lost of 0.03 is much where few rows are hostile.
 _WHOLE_SCALE: Final = 0.1
 #: What models of clean and of hostile rows predict, of each target that lives.
-_PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Values, Values]]]
+_PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Ints, Ints]]]
 _PREDICTED = WeakKeyDictionary()
 
 
@@ -61,7 +62,7 @@ class _Owner:
     target: ModelTarget
     columns: pl.DataFrame
     labels: Values  # of the members
-    truth: Values  # of the non-members
+    truth: Ints  # the classes of the non-members, by number
     classes: Values
     random_state: int
 
@@ -69,11 +70,12 @@ class _Owner:
     def of(cls, target: ModelTarget, random_state: int) -> _Owner:
         labels, n = pool_labels(target), target.n_members
         columns, classes = as_columns(target.members), classes_of(target.model, labels)
-        return cls(target, columns, labels[:n], labels[n:], classes, random_state)
+        truth = np.searchsorted(classes, labels[n:])
+        return cls(target, columns, labels[:n], truth, classes, random_state)
 
     def predicted(
         self, kind: tuple[str, float], hostile: Hostile, trigger: dict[str, Any]
-    ) -> tuple[Values, Values]:
+    ) -> tuple[Ints, Ints]:
         """Return what a model of some kind of rows predicts of non-members, and with a trigger.
 
         It is asked at once: a function may train the same model again.
@@ -82,8 +84,10 @@ class _Owner:
         key = (self.random_state, *kind, *trigger.items())
         if key not in kept:
             model, rows = self._trained(hostile), self.target.non_members
-            plain = self._labels(model, rows)
-            kept[key] = plain, self._labels(model, self._with(trigger, rows)) if trigger else plain
+            tried = [rows, self._with(trigger, rows)] if trigger else [rows]
+            ask = partial(predicted_codes, model, classes=self.classes, who="A model")
+            found = [ask(each) for each in tried]
+            kept[key] = found[0], found[-1]
         return kept[key]
 
     def _trained(self, hostile: Hostile) -> Model:
@@ -104,10 +108,6 @@ class _Owner:
         for name, value in trigger.items():
             rows = with_column(rows, own[name], value)
         return rows
-
-    def _labels(self, model: Model, rows: Rows) -> Values:
-        labels: Values = self.classes[predicted_codes(model, rows, self.classes, who="A model")]
-        return labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,10 +156,11 @@ class _RowPoisoning(
             return self._make_outcome(
                 f"accuracy lost {at}", found, needed=_NEEDED, scale=scale, **known
             )
-        others = owner.truth != hostile.towards
+        towards = np.searchsorted(owner.classes, hostile.towards)
+        others = owner.truth != towards
         if not others.any():
             raise DataError("All non-members are of the class that the poison aims at.")
-        hits = [it[others] == hostile.towards for it in triggered]
+        hits = [it[others] == towards for it in triggered]
         success, control, baseline = (SuccessCount(int(it.sum()), len(it)) for it in hits)
         measure = "trigger rate" if trigger else "targeted error"
         return self._make_outcome(

@@ -86,7 +86,7 @@ def test_random_changes_take_each_whole_step_as_often(cells, most, own, reached)
     changed = change_randomly(rows, budget, np.random.default_rng(0))
     counts = changed["a"].value_counts().sort("a")
     assert counts["a"].to_list() == reached
-    assert counts["count"].min() > 0.8 * rows.height / len(reached)
+    assert counts["count"].to_numpy().min() > 0.8 * rows.height / len(reached)
 
 
 def test_a_column_that_cant_change_doesnt_hold_back_the_others():
@@ -94,7 +94,7 @@ def test_a_column_that_cant_change_doesnt_hold_back_the_others():
     budget = AttackerBudget(columns=columns, most=1.0).for_rows(PEOPLE)
     changed = change_randomly(PEOPLE, budget, np.random.default_rng(0))
     assert changed["job"].equals(PEOPLE["job"])
-    assert changed["age"].ne(PEOPLE["age"]).to_numpy().mean() > 0.8
+    assert np.mean(changed["age"].to_numpy() != PEOPLE["age"].to_numpy()) > 0.8
 
 
 def test_missing_whole_numbers_stay_missing():

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._foreign import foreign
 from halfmask._progress import Progress, silent
 from halfmask._validation import integer_at_least, number_between
 from halfmask.anonymize.given_rows import as_array
+from halfmask.anonymize.settings import seeded
 from halfmask.assess._risk import row_text
 from halfmask.assess.attacks import ModelTarget, attack, poisoning
 from halfmask.assess.attacks._inputs import check_columns
@@ -26,7 +25,7 @@ from halfmask.assess.hardening._assessment import AssessedModel, RobustnessAsses
 from halfmask.assess.robustness import AttackerBudget, suspect_labels, train_hardened
 from halfmask.assess.robustness._black_box import predictions
 from halfmask.assess.robustness._budget import as_columns
-from halfmask.assess.robustness._defences import losses_of
+from halfmask.assess.robustness._defences import fitted, losses_of
 from halfmask.guarantees import KAnonymity
 from halfmask.training import AnonymizedEstimator, PartitionedClassifier
 
@@ -220,12 +219,10 @@ def _learners(
     """Return the plain learner, and one for each defence that is asked for."""
 
     def plain(rows: Rows, labels: Values, seed: int) -> Model:
-        model = _seeded(estimator, seed)
-        with foreign(f"{type(model).__name__} couldn't be fitted to {row_text(len(labels))}"):
-            return model.fit(rows, labels)
+        return fitted(seeded(estimator, seed), rows, labels)
 
     def harden(rows: Rows, labels: Values, seed: int) -> Model:
-        model = _seeded(estimator, seed)
+        model = seeded(estimator, seed)
         return train_hardened(model, rows, labels, budget=budget, random_state=seed)
 
     def part(rows: Rows, labels: Values, seed: int) -> Model:
@@ -233,7 +230,7 @@ def _learners(
         return PartitionedClassifier(estimator, **settings).fit(rows, labels)
 
     def anonymize(rows: Rows, labels: Values, seed: int) -> Model:
-        model, settings = _seeded(estimator, seed), dict[str, Any](random_state=seed)
+        model, settings = seeded(estimator, seed), dict[str, Any](random_state=seed)
         if isinstance(model, Pipeline) and len(model) > 1:
             model, settings["encoder"] = model[-1], model[:-1]
         guarantee: Any = {"k": k}
@@ -247,14 +244,6 @@ def _learners(
         f"{k}-anonymous": anonymize if k else None,
     }
     return {name: learn for name, learn in found.items() if learn is not None}
-
-
-def _seeded(estimator: Model, seed: int) -> Model:
-    """Return a copy whose seeds are integers, so that the same rows give the same model."""
-    copy = clone(estimator)
-    settings = copy.get_params().items()
-    seeds = [name for name, value in settings if not isinstance(value, Integral)]
-    return copy.set_params(**{n: seed for n in seeds if n.split("__")[-1] == "random_state"})
 
 
 def _assessed(

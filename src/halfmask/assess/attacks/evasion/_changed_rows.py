@@ -91,18 +91,7 @@ def _as_own(columns: pl.DataFrame, members: Rows) -> Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_BUDGET),)):
-    """What attacks on rows have in common.
-
-    Parameters
-    ----------
-    rows
-        How many of the non-members' rows are changed at most: of a classifier, those that it
-        predicts right.
-    difference
-        By how much a predicted number must change, in its unit; only regressors need it.
-    effort
-        How long each row is searched; more never costs more.
-    """
+    """What attacks by changed rows have in common."""
 
     knows: ClassVar[Literal["model", "labels"]] = "model"
     rows: int = field(default=1000, metadata={"ge": 1})

@@ -166,7 +166,7 @@ def test_equal_cells_are_in_one_partition_however_they_are_written():
 
 def people(n=300):
     rng = np.random.default_rng(2)
-    job = rng.choice(["nurse", "smith", None], n)
+    job = rng.choice(np.array(["nurse", "smith", None]), n)
     age = np.where(rng.random(n) < 0.1, np.nan, rng.integers(18, 80, n))
     return pd.DataFrame({"age": age, "job": job, "empty": [None] * n, "flag": rng.random(n) > 0.5})
 

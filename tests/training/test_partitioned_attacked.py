@@ -22,7 +22,7 @@ from halfmask.training import PartitionedClassifier, _partitioned
 ASKED = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [3.0, 3.0]])
 
 
-class Voter(ClassifierMixin, BaseEstimator):
+class Voter(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
     """A model of the worst kind: what its partition holds decides its vote, as `kind` says."""
 
     def __init__(self, kind="chaotic"):
@@ -32,7 +32,7 @@ class Voter(ClassifierMixin, BaseEstimator):
         self.classes_ = np.unique(y)
         told = np.flatnonzero(np.asarray(X)[:, 0] == 9.0)
         if self.kind == "obedient":  # votes what rows with a 9 say, otherwise the majority
-            self.vote_ = np.bincount(np.asarray(y)[told] if len(told) else y).argmax()
+            self.vote_ = int(np.bincount(np.asarray(y)[told] if len(told) else y).argmax())
             return self
         content = np.asarray(X).tobytes() + np.asarray(y).tobytes()
         self.vote_ = int.from_bytes(blake2b(content, digest_size=8).digest()) % len(self.classes_)

@@ -16,7 +16,7 @@ from halfmask.assess.robustness import (
     suspect_labels,
     train_hardened,
 )
-from halfmask.assess.robustness._poison import Backdoor, RandomFlips
+from halfmask.assess.robustness._poison import flip_randomly, insert_triggered
 from halfmask.training import PartitionedClassifier
 from quality.hostile.models import LOGISTIC, TREE, model_of
 from quality.hostile.poisoning import aimed_at
@@ -46,8 +46,9 @@ def _first(split: Split, rows: int) -> Split:
 
 def partitioned(split: Split, seed: int) -> list[str]:
     """Plant a backdoor in what a plain model and a partitioned one learn."""
-    poison = Backdoor(share=SHARE).for_rows(split.rows, split.labels)
-    spoilt = poison.spoil(split.rows, split.labels, np.random.default_rng(seed))[:2]
+    rng, columns = np.random.default_rng(seed), split.rows.columns
+    poison = insert_triggered(split.rows, split.labels, SHARE, rng, columns)
+    spoilt = poison.inserted(split.rows), poison.labels
     plain = piped(LogisticRegression(max_iter=1_000), split.rows)
     models = plain, PartitionedClassifier(plain, n_partitions=PARTITIONS)
     scores = [split.score(clone(it).fit(split.rows, split.labels)) for it in models]
@@ -76,8 +77,8 @@ def hardened(split: Split, seed: int) -> list[str]:
 
 def suspected(split: Split, seed: int) -> tuple[list[Bar], list[str]]:
     """Look for flipped labels: rows by their neighbours, and blocks by their influence."""
-    poison, rng = RandomFlips(share=FLIPPED), np.random.default_rng(seed)
-    _, labels, hostile = poison.spoil(split.rows, split.labels, rng)
+    poison = flip_randomly(split.rows, split.labels, FLIPPED, np.random.default_rng(seed))
+    labels, hostile = poison.labels, poison.flipped
     start = time.process_time()
     found = suspect_labels(split.rows, labels).rows(len(hostile))
     seconds = time.process_time() - start

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from bars import Bar
-from halfmask.assess.robustness._poison import AimedPoison, Backdoor, RandomFlips
+from halfmask.assess.robustness._poison import Hostile, flip_randomly, insert_triggered
 from quality.hostile.tables import Split, adult, piped
 
 Learn: TypeAlias = Callable[[pl.DataFrame, Any], Any]
@@ -46,8 +46,9 @@ def planted(split: Split, seed: int) -> tuple[list[str], list[Bar]]:
     for name, learner in LEARNERS.items():
         learn = plainly(learner)
         before = learn(split.rows, split.labels)
-        poison = Backdoor(share=0.01).for_rows(split.rows, split.labels)
-        after = learn(*poison.spoil(split.rows, split.labels, np.random.default_rng(seed))[:2])
+        rng, columns = np.random.default_rng(seed), split.rows.columns
+        poison = insert_triggered(split.rows, split.labels, 0.01, rng, columns)
+        after = learn(poison.inserted(split.rows), poison.labels)
         rates = [aimed_at(model, split, poison) for model in (after, before)]
         scores = [split.score(model) for model in (before, after)]
         works.append(rates[0])
@@ -74,13 +75,13 @@ def flipped(split: Split, seed: int) -> list[str]:
         for share in FLIPS:
             rng, labels = np.random.default_rng(seed), split.labels
             if share:
-                labels = RandomFlips(share=share).spoil(split.rows, labels, rng)[1]
+                labels = flip_randomly(split.rows, labels, share, rng).labels
             scores.append(split.score(plainly(learner)(split.rows, labels)))
         lines.append(f"| {name} | {' | '.join(f'{it:.4f}' for it in scores)} |")
     return lines
 
 
-def aimed_at(model: Any, split: Split, poison: AimedPoison) -> float:  # noqa: ANN401 # scikit-learn's
+def aimed_at(model: Any, split: Split, poison: Hostile) -> float:  # noqa: ANN401 # scikit-learn's
     """Return how many rows of other classes get the label that a poison aims at, its trigger in."""
     rows = split.held.filter(pl.Series(split.truth != poison.towards))
     return float((model.predict(poison.triggered(rows)) == poison.towards).mean())

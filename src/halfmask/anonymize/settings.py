@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import inf
+from numbers import Integral
 from typing import Any
 
 from halfmask._errors import ParameterError
@@ -11,6 +12,16 @@ from halfmask._validation import number_between
 from halfmask.anonymize.method import Method
 from halfmask.data import Hierarchy, HierarchyRule
 from halfmask.guarantees import Guarantee
+
+
+def seeded(estimator: Any, seed: int) -> Any:  # noqa: ANN401 # scikit-learn's
+    """Return a copy whose seeds are integers: it learns the same from the same rows."""
+    from sklearn.base import clone  # noqa: PLC0415 # loads late
+
+    copy = clone(estimator)
+    settings = copy.get_params().items()
+    seeds = [name for name, value in settings if not isinstance(value, Integral)]
+    return copy.set_params(**{n: seed for n in seeds if n.split("__")[-1] == "random_state"})
 
 
 def guarantees_given(guarantees: Any, *, owner: str) -> None:  # noqa: ANN401 # anything may be given

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from hashlib import blake2b
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,6 +18,7 @@ from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least, number_between
 from halfmask.anonymize.given_rows import read
+from halfmask.anonymize.settings import seeded
 from halfmask.training._checked import are_labels, flat, learns, one_a_row, seed_of
 from halfmask.training._encoding import taken
 from halfmask.training._fitting import CAUSE, asking
@@ -129,7 +129,7 @@ class PartitionedClassifier(
         # By hash and label: what a model learns doesn't depend on the order in which rows came.
         order = np.lexsort((codes, hashes, partitions))
         parts = np.split(order, np.cumsum(self.partition_sizes_)[:-1])
-        model = _seeded(self.estimator, seed)
+        model = seeded(self.estimator, seed)
         self.voters_ = [
             _voter(model, taken(X, part), codes[part], self.classes_) for part in parts if len(part)
         ]
@@ -214,14 +214,6 @@ def _hashes(table: pl.DataFrame, seed: int) -> NDArray[np.uint64]:
     texts = cells.select(pl.concat_str(pl.all().cast(pl.String).fill_null("\1"), separator="\0"))
     digests = (blake2b(row.encode(), key=key, digest_size=8) for row in texts.to_series())
     return np.frombuffer(b"".join(each.digest() for each in digests), dtype="<u8")
-
-
-def _seeded(estimator: Any, seed: int) -> Any:  # noqa: ANN401 # scikit-learn's
-    """Return a copy whose seeds are integers: it learns the same from the same rows."""
-    copy = clone(estimator)
-    settings = copy.get_params().items()
-    seeds = [name for name, value in settings if not isinstance(value, Integral)]
-    return copy.set_params(**{n: seed for n in seeds if n.split("__")[-1] == "random_state"})
 
 
 def _voter(

@@ -26,6 +26,7 @@ from halfmask._errors import (
 )
 from halfmask.assess import robustness
 from halfmask.assess.robustness import AttackerBudget, ColumnBudget
+from halfmask.kernels.attacks import flips
 
 N = 120
 NAMES = ("age", "pay", "job", "flag")
@@ -286,11 +287,12 @@ def test_missing_and_infinite_cells_stay_and_hold_back_no_other_row(rows, labels
     model = HistGradientBoostingClassifier(max_iter=5, min_samples_leaf=3)
     before = make_column_transformer(("passthrough", ["age", "pay"]), (OneHotEncoder(), ["job"]))
     model = make_pipeline(before, model).fit(holes, labels)
-    costs = cost_to_flip(model, holes[:40], _budget("age", "pay", "job", knows=knows), effort=1)
+    few, budget = holes[:12], _budget("age", "pay", "job", knows=knows)
+    costs = cost_to_flip(model, few, budget, seen=holes, effort=1)
     assert np.isfinite(costs.found).all()
     stays = costs.flipped["pay"][::4]
-    assert stays.null_count() + stays.is_infinite().sum() == 10
-    flips = model.predict(costs.flipped) != model.predict(holes[:40])
+    assert stays.null_count() + stays.is_infinite().sum() == 3
+    flips = model.predict(costs.flipped) != model.predict(few)
     assert flips.all()
 
 
@@ -316,6 +318,14 @@ def test_a_cut_that_missing_cells_alone_pass_costs_no_time(rows):
     assert (costs.certified > 0).all()
 
 
+def test_searches_are_compiled_once_for_all_columns(rows, labels):
+    model = _tree()
+    for kinds in (["age"], ["pay"], ["flag"], ["age", "pay", "flag"]):
+        few = rows.select(kinds)
+        cost_to_flip(model.fit(few, labels), few[:2], _budget(*kinds), seen=few, effort=0)
+    assert len(flips.flip_rows.signatures) == 1
+
+
 @pytest.mark.parametrize("norm", ["greatest", "sum", "columns"])
 def test_a_row_at_a_cut_costs_nothing_and_holds_back_no_other_row(norm):
     rng = np.random.default_rng(0)
@@ -323,7 +333,7 @@ def test_a_row_at_a_cut_costs_nothing_and_holds_back_no_other_row(norm):
     model = HistGradientBoostingClassifier(max_iter=3)
     model.fit(seen, (seen["a"] > 2).to_numpy() ^ (rng.random(400) < 0.05))
     rows = pl.DataFrame({"a": [3.0, 1.0, 5.0, 0.0, 6.0, 3.0, 2.0], "b": [0.5] * 7})
-    costs = cost_to_flip(model, rows, _budget("a", "b", norm=norm), seen=seen)
+    costs = cost_to_flip(model, rows, _budget("a", "b", norm=norm), seen=seen, effort=2)
     expected = [0, 2 / 6, 2 / 6, 3 / 6, 3 / 6, 0, 1 / 6]
     if norm == "columns":
         expected = [1.0] * 7

@@ -73,6 +73,7 @@ def _cheapest(model, rows, budget):
     return best
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("norm", ["greatest", "sum", "columns"])
 @pytest.mark.parametrize("last", [None, LogisticRegression(), SVC()], ids=["tree", "logit", "svc"])
 def test_flips_cost_about_what_brute_force_finds(norm, last):

@@ -28,7 +28,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from halfmask._errors import ParameterError
-from halfmask.assess.robustness import AttackerBudget, ColumnBudget, Relation, _flips
+from halfmask.assess.robustness import AttackerBudget, ColumnBudget, Norm, Relation, _flips
 from halfmask.assess.robustness._black_box import flip_by_labels
 
 NUMBERS, WORDS = ("first", "second"), ("red", "green", "blue")
@@ -245,7 +245,8 @@ def test_the_distance_of_a_linear_model_is_the_score_over_the_norm():
     )
     columns = {name: ColumnBudget(cost=1.0, low=-100.0, high=100.0) for name in rows.columns}
     score, weights = np.abs(model.decision_function(rows.to_numpy())), np.abs(model.coef_[0])
-    for norm, divisor in (("greatest", weights.sum()), ("sum", weights.max())):
+    divisors: dict[Norm, float] = {"greatest": weights.sum(), "sum": weights.max()}
+    for norm, divisor in divisors.items():
         budget = AttackerBudget(columns=columns, most=1.0, norm=norm)
         costs = flip_by_model(model, rows, budget)
         np.testing.assert_allclose(costs.found, score / divisor, rtol=1e-6)
@@ -271,7 +272,9 @@ def _forest_program(forest, row, target):  # noqa: C901 # one program
         line = np.zeros(size)
         for i, factor in terms:
             line[i] += factor
-        rows.append(line), least.append(low), most.append(high)
+        rows.append(line)
+        least.append(low)
+        most.append(high)
 
     for (f, a), (g, b) in pairwise(cuts):
         if f == g:
@@ -430,7 +433,7 @@ class XGBModel:
         trees = {"name": "gbtree", "model": {"tree_info": [0], "trees": [tree]}}
         return json.dumps({"learner": {"gradient_booster": trees}})
 
-    def predict(self, rows, output_margin=False):
+    def predict(self, rows, *, output_margin=False):
         sums = np.where(np.asarray(rows)[:, 0] < 0.5, 0.0, 2.0)
         return sums if output_margin else np.exp(sums)
 

@@ -151,7 +151,7 @@ def _judged(model, rows, budget, seed, near=1e-9):
 
 
 SETTINGS = settings(
-    max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=4, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 SCALERS: Any = st.sampled_from(["passthrough", StandardScaler(), MaxAbsScaler()])
 ENCODERS: Any = st.sampled_from(
@@ -160,20 +160,34 @@ ENCODERS: Any = st.sampled_from(
 
 
 @pytest.mark.mostly_slow
+@pytest.mark.parametrize("batch", range(4))
 @SETTINGS
-@given(st.data(), st.sampled_from(TREES), SCALERS, ENCODERS, st.integers(0, 999))
-def test_trees_on_real_and_whole_numbers(data, make, scaler, encoder, seed):
-    names = ("real", "count", "flag", "word")
+@given(
+    data=st.data(),
+    make=st.sampled_from(TREES),
+    scaler=SCALERS,
+    encoder=ENCODERS,
+    seed=st.integers(0, 999),
+)
+def test_trees_on_real_and_whole_numbers(batch, data, make, scaler, encoder, seed):
+    names, seed = ("real", "count", "flag", "word"), seed + 1000 * batch
     model, rows = _fitted(make, scaler, encoder, names, seed)
     budget = _budget(data.draw, names)
     _judged(model, rows, budget, seed, NEAR)
 
 
 @pytest.mark.mostly_slow
+@pytest.mark.parametrize("batch", range(4))
 @SETTINGS
-@given(st.data(), st.sampled_from(OTHERS), SCALERS, ENCODERS, st.integers(0, 999))
-def test_all_models_on_whole_numbers_with_relations(data, make, scaler, encoder, seed):
-    names = ("count", "flag", "word")
+@given(
+    data=st.data(),
+    make=st.sampled_from(OTHERS),
+    scaler=SCALERS,
+    encoder=ENCODERS,
+    seed=st.integers(0, 999),
+)
+def test_all_models_on_whole_numbers_with_relations(batch, data, make, scaler, encoder, seed):
+    names, seed = ("count", "flag", "word"), seed + 1000 * batch
     model, rows = _fitted(make, scaler, encoder, names, seed)
     factors = st.sampled_from([-2.0, -1.0, 1.0, 2.0])
     relations = [

@@ -58,9 +58,8 @@ def test_random_changes_are_within_the_budget(norm, most, seed):
     assert (changed["age"] >= PEOPLE["age"]).all()
     assert changed["pay"].is_nan().equals(PEOPLE["pay"].is_nan())
     assert changed["job"].is_null().equals(PEOPLE["job"].is_null())
-    n_changed = sum(
-        (changed[name].ne_missing(PEOPLE[name])).cast(pl.Int64) for name in PEOPLE.columns
-    )
+    moved = [changed[name].ne_missing(PEOPLE[name]).to_numpy() for name in PEOPLE.columns]
+    n_changed = np.sum(moved, axis=0)
     if norm == "columns":
         assert n_changed.max() <= int(most)
     if norm != "columns" or most >= 1:
@@ -87,7 +86,7 @@ def test_random_changes_take_each_whole_step_as_often(cells, most, own, reached)
     changed = change_randomly(rows, budget, np.random.default_rng(0))
     counts = changed["a"].value_counts().sort("a")
     assert counts["a"].to_list() == reached
-    assert counts["count"].min() > 0.8 * rows.height / len(reached)
+    assert counts["count"].to_numpy().min() > 0.8 * rows.height / len(reached)
 
 
 def test_a_column_that_cant_change_doesnt_hold_back_the_others():
@@ -95,11 +94,13 @@ def test_a_column_that_cant_change_doesnt_hold_back_the_others():
     budget = AttackerBudget(columns=columns, most=1.0).for_rows(PEOPLE)
     changed = change_randomly(PEOPLE, budget, np.random.default_rng(0))
     assert changed["job"].equals(PEOPLE["job"])
-    assert changed["age"].ne(PEOPLE["age"]).mean() > 0.8
+    assert np.mean(changed["age"].to_numpy() != PEOPLE["age"].to_numpy()) > 0.8
 
 
 def test_missing_whole_numbers_stay_missing():
-    rows = pl.DataFrame({"n": [None, 1, 5, 9] * 10, "m": [None] * 40}, schema_overrides={"m": int})
+    rows = pl.DataFrame(
+        {"n": [None, 1, 5, 9] * 10, "m": [None] * 40}, schema_overrides={"m": pl.Int64}
+    )
     columns = {"n": ColumnBudget(), "m": ColumnBudget(low=0, high=3)}
     budget = AttackerBudget(columns=columns, most=0.9).for_rows(rows)
     changed = change_randomly(rows, budget, np.random.default_rng(0))
@@ -133,8 +134,8 @@ def fragile(n, seed):
     return pl.DataFrame({"thin": thin, "wide": wide}), labels
 
 
-def right_after_changes(model, rows, labels, budget):
-    rng = np.random.default_rng(5)
+def right_after_changes(model, held_out, budget):
+    (rows, labels), rng = held_out, np.random.default_rng(5)
     right = model.predict(rows) == labels
     for _ in range(15):
         right &= model.predict(change_randomly(rows, budget, rng)) == labels
@@ -156,9 +157,9 @@ def test_a_hardened_tree_is_right_after_more_changes_at_little_cost():
     def hardened(rows, labels):
         return train_hardened(tree.set_params(random_state=0), rows, labels, budget=budget)
 
-    assert right_after_changes(plain(*training), *held_out, budget) < 0.5
+    assert right_after_changes(plain(*training), held_out, budget) < 0.5
     model = hardened(*training)
-    assert right_after_changes(model, *held_out, budget) > 0.9
+    assert right_after_changes(model, held_out, budget) > 0.9
     right = [(it.predict(held_out[0]) == held_out[1]).mean() for it in (plain(*training), model)]
     assert right[0] - right[1] < 0.05
     assert np.array_equal(hardened(*training).predict(held_out[0]), model.predict(held_out[0]))
@@ -221,8 +222,9 @@ def test_a_label_that_the_model_never_saw_is_as_wrong_as_can_be():
 def test_what_cant_be_done_is_refused_without_a_cell():
     with pytest.raises(ParameterError, match="too few for 10"):
         suspect_labels(NUMBERS[:5], LABELS[:5])
+    known, one = (NUMBERS, LABELS), np.zeros(1500, dtype=np.int64)
     with pytest.raises(ParameterError, match="two blocks"):
-        suspect_blocks(None, (NUMBERS, LABELS), (NUMBERS, LABELS), blocks=np.zeros(1500))
+        suspect_blocks(LogisticRegression().fit, known, known, blocks=one)
     with pytest.raises(ParameterError, match="rounds"):
         train_hardened(LogisticRegression(), NUMBERS, LABELS, budget=FREE, rounds=0)
     with pytest.raises(ParameterError, match="share"):

@@ -155,6 +155,12 @@ def predicted_classes(model: Model, rows: Rows, classes: Values, *, who: str) ->
     return hits.astype(np.float64)
 
 
+def predicted_codes(model: Model, rows: Rows, classes: Values, *, who: str) -> Ints:
+    """Return the number of the class that a model predicts of each row: the likeliest without."""
+    ask = predicted_classes if hasattr(model, "predict") else answers
+    return np.asarray(ask(model, rows, classes, who=who).argmax(axis=1))
+
+
 #: The missing input of a target whose model predicts numbers.
 LACKS_CLASSES = (
     "a classifier: predicted numbers are never exactly right. Use membership/yeom, which measures "

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from numbers import Integral
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.pipeline import Pipeline
 
 from halfmask._errors import DataError, ParameterError
-from halfmask._foreign import foreign
 from halfmask._progress import Progress, silent
 from halfmask._validation import integer_at_least, number_between
 from halfmask.anonymize.given_rows import as_array
+from halfmask.anonymize.settings import seeded
 from halfmask.assess._risk import row_text
 from halfmask.assess.attacks import ModelTarget, attack, poisoning
 from halfmask.assess.attacks._inputs import check_columns
 from halfmask.assess.attacks.evasion import KnownModel, LabelsOnly
+from halfmask.assess.attacks.evasion._changed_rows import LAST_COSTS
 from halfmask.assess.hardening._assessment import AssessedModel, RobustnessAssessment
 from halfmask.assess.robustness import AttackerBudget, suspect_labels, train_hardened
 from halfmask.assess.robustness._black_box import predictions
 from halfmask.assess.robustness._budget import as_columns
-from halfmask.assess.robustness._defences import losses_of
+from halfmask.assess.robustness._defences import fitted, losses_of
 from halfmask.guarantees import KAnonymity
 from halfmask.training import AnonymizedEstimator, PartitionedClassifier
 
@@ -49,28 +48,6 @@ SLOWER, LEAST = 10, 100
 MEASURES = ("rows that flip", "hostile rows")
 #: So many suspicious rows are named.
 NAMED = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Known(KnownModel, name=KnownModel.name):
-    """The attack that knows the model, which keeps the costs of each."""
-
-    kept: WeakKeyDictionary[ModelTarget, CostToFlip] = field(default_factory=WeakKeyDictionary)
-
-    def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
-        found = super(_Known, self)._costs(asked, *given)
-        return self.kept.setdefault(asked.target, found)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Labels(LabelsOnly, name=LabelsOnly.name):
-    """The attack by labels alone, which keeps the costs of each model."""
-
-    kept: WeakKeyDictionary[ModelTarget, CostToFlip] = field(default_factory=WeakKeyDictionary)
-
-    def _costs(self, asked: Any, *given: Any) -> CostToFlip:  # noqa: ANN401 # the attack's own
-        found = super(_Labels, self)._costs(asked, *given)
-        return self.kept.setdefault(asked.target, found)
 
 
 def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
@@ -192,7 +169,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         model = learn(case.members, case.member_labels, random_state)
         is_slow = isinstance(model, PartitionedClassifier)
         fewer = min(attacked_rows, max(LEAST, attacked_rows // SLOWER))
-        evade = (_Known if budget.knows == "model" else _Labels)(
+        evade = (KnownModel if budget.knows == "model" else LabelsOnly)(
             rows=fewer if is_slow else attacked_rows, difference=difference if regresses else None
         )
         target = replace(case, model=model, train=learn)
@@ -204,7 +181,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
             measures=MEASURES[: 1 + bool(poisons)],  # asked for, none is left out for few rows
             random_state=random_state,
         )
-        models.append(_assessed(name, target, evade.kept.get(target), report))
+        models.append(_assessed(name, target, LAST_COSTS.pop(target, None), report))
     progress("suspicious rows", len(learners) / (len(learners) + 1))
     doubts = () if regresses else suspect_labels(case.members, case.member_labels).rows(NAMED)
     return RobustnessAssessment(
@@ -250,12 +227,10 @@ def _learners(
     """Return the plain learner, and one for each defence that is asked for."""
 
     def plain(rows: Rows, labels: Values, seed: int) -> Model:
-        model = _seeded(estimator, seed)
-        with foreign(f"{type(model).__name__} couldn't be fitted to {row_text(len(labels))}"):
-            return model.fit(rows, labels)
+        return fitted(seeded(estimator, seed), rows, labels)
 
     def harden(rows: Rows, labels: Values, seed: int) -> Model:
-        model = _seeded(estimator, seed)
+        model = seeded(estimator, seed)
         return train_hardened(model, rows, labels, budget=budget, random_state=seed)
 
     def part(rows: Rows, labels: Values, seed: int) -> Model:
@@ -263,7 +238,7 @@ def _learners(
         return PartitionedClassifier(estimator, **settings).fit(rows, labels)
 
     def anonymize(rows: Rows, labels: Values, seed: int) -> Model:
-        model, settings = _seeded(estimator, seed), dict[str, Any](random_state=seed)
+        model, settings = seeded(estimator, seed), dict[str, Any](random_state=seed)
         if isinstance(model, Pipeline) and len(model) > 1:
             model, settings["encoder"] = model[-1], model[:-1]
         guarantee: Any = {"k": k}
@@ -277,14 +252,6 @@ def _learners(
         f"{k}-anonymous": anonymize if k else None,
     }
     return {name: learn for name, learn in found.items() if learn is not None}
-
-
-def _seeded(estimator: Model, seed: int) -> Model:
-    """Return a copy whose seeds are integers, so that the same rows give the same model."""
-    copy = clone(estimator)
-    settings = copy.get_params().items()
-    seeds = [name for name, value in settings if not isinstance(value, Integral)]
-    return copy.set_params(**{n: seed for n in seeds if n.split("__")[-1] == "random_state"})
 
 
 def _assessed(

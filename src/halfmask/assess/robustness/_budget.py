@@ -14,7 +14,7 @@ import tomlkit
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError, SchemaError
 from halfmask._foreign import foreign
-from halfmask._validation import is_text, list_of, mapping_of, number_between, one_of
+from halfmask._validation import check_fields, is_text, list_of, mapping_of, number_between
 from halfmask.data import Schema, to_polars
 from halfmask.description import describe
 from halfmask.description.column_names import hint_of
@@ -48,19 +48,14 @@ class ColumnBudget:
         What may be written in the place of a category; ``None``: those that occur.
     """
 
-    change: Change = "any"
-    low: float | None = field(default=None, repr=False)
-    high: float | None = field(default=None, repr=False)
-    cost: float | None = field(default=None, repr=False)
+    change: Change = field(default="any", metadata={"one_of": get_args(Change)})
+    low: float | None = field(default=None, repr=False, metadata={"ge": -inf})
+    high: float | None = field(default=None, repr=False, metadata={"ge": -inf})
+    cost: float | None = field(default=None, repr=False, metadata={"gt": 0})
     categories: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        one_of(get_args(Change), owner="ColumnBudget", change=self.change)
-        limits = {"low": self.low, "high": self.high}
-        given: dict[str, Any] = {name: it for name, it in limits.items() if it is not None}
-        number_between(-inf, inf, owner="ColumnBudget", **given)
-        if self.cost is not None:
-            number_between(0, inf, owner="ColumnBudget", low_open=True, cost=self.cost)
+        check_fields(self)
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ParameterError("The low of a ColumnBudget must be at most its high.")
         if self.categories is not None:
@@ -135,19 +130,19 @@ class AttackerBudget:
     """
 
     columns: Mapping[str, ColumnBudget]
-    most: float
-    norm: Norm = "greatest"
+    most: float = field(metadata={"gt": 0})
+    norm: Norm = field(default="greatest", metadata={"one_of": get_args(Norm)})
     relations: tuple[Relation, ...] = ()
-    knows: Literal["model", "labels"] = "model"
+    knows: Literal["model", "labels"] = field(
+        default="model", metadata={"one_of": ("model", "labels")}
+    )
 
     def __post_init__(self) -> None:
         owner = "AttackerBudget"
         mapping_of("ColumnBudget", _is_a(ColumnBudget), owner=owner, columns=self.columns)
         list_of("Relation", _is_a(Relation), owner=owner, relations=self.relations)
         object.__setattr__(self, "relations", tuple(self.relations))
-        number_between(0, inf, owner=owner, low_open=True, most=self.most)
-        one_of(get_args(Norm), owner=owner, norm=self.norm)
-        one_of(("model", "labels"), owner=owner, knows=self.knows)
+        check_fields(self)
         if all(it.change == "no" or it.categories == () for it in self.columns.values()):
             raise ParameterError(
                 "Under this budget nothing may be changed, so no attack can be tried.",

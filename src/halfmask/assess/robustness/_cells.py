@@ -190,13 +190,13 @@ class CellTable:
                     sets.append(on_left)
         parent = np.full(len(inner), -1, dtype=np.int32)
         parent[left[inner]] = parent[right[inner]] = np.flatnonzero(inner)
-        ends = [it.ends for it in self.numbers.values()]
-        starts = np.cumsum([0, *[it.shape[1] for it in ends], *[0] * len(self.codes)])
+        ends = [*(it.ends for it in self.numbers.values()), np.zeros((2, 1))]
+        starts = np.cumsum([0, *[it.shape[1] for it in ends[:-1]], *[0] * len(self.codes)])
         sets.append(np.zeros(self.allowed.shape[2] * _WORD, dtype=bool))
         return Forest(
             column, cut, left, right, parent, trees.missing_left,
             np.zeros(len(inner)), trees.roots.astype(np.int32),
-            self.is_category, starts, np.concatenate([*ends, np.zeros((2, 1))], axis=1),
+            self.is_category, starts, np.ascontiguousarray(np.hstack(ends)),  # or compiled again
             _bits(np.array(sets)), self.unit, _NORMS.index(norm),
         )  # fmt: skip
 

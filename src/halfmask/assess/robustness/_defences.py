@@ -71,7 +71,7 @@ def train_hardened(
     """
     integer_at_least(1, owner="train_hardened", rounds=rounds, tries=tries)
     budget, rng = budget.for_rows(rows), np.random.default_rng(random_state)
-    learned, known, model = rows, labels, _fitted(estimator, rows, labels)
+    learned, known, model = rows, labels, fitted(estimator, rows, labels)
     for _ in range(rounds):
         tried = worst = rows
         most = losses_of(model, rows, labels)
@@ -80,7 +80,7 @@ def train_hardened(
             lost = losses_of(model, tried, labels)
             worst, most = either(lost > most, tried, worst), np.maximum(lost, most)
         learned, known = pl.concat([learned, worst, tried]), np.concatenate([known, labels, labels])
-        model = _fitted(estimator, learned, known)
+        model = fitted(estimator, learned, known)
     return model
 
 
@@ -135,7 +135,8 @@ def _moved(
     return others.zip_with(pl.Series(is_moved), cells).alias(cells.name)
 
 
-def _fitted(estimator: Model, rows: pl.DataFrame, labels: Values) -> Model:
+def fitted(estimator: Model, rows: pl.DataFrame, labels: Values) -> Model:
+    """Return a fitted copy of an estimator."""
     with foreign(f"{type(estimator).__name__} couldn't be fitted to {rows.height:,} rows"):
         return clone(estimator).fit(rows, labels)
 

@@ -88,10 +88,10 @@ def test_of_a_linear_model_as_many_rows_flip_as_the_closed_form_says():
 def test_what_is_robust_by_construction_is_resisted_and_what_isnt_is_broken(hide):
     far, near = _linear(gap=1.0), _linear()
     far, near = (replace(it, model=hide(it.model)) for it in (far, near))
-    for name in ("evasion/known-model", "evasion/labels-only"):
-        report = attack(far, unprotected=near, attacks=[name])
+    for each in (KnownModel(effort=1), LabelsOnly(effort=1)):
+        report = attack(far, unprotected=near, attacks=[each])
         assert report.resisted, str(report)
-        assert _value(attack(near, unprotected=near, attacks=[name])).verdict == "broken"
+        assert _value(attack(near, unprotected=near, attacks=[each])).verdict == "broken"
 
 
 def test_a_census_needs_no_positive_control_and_asking_does():
@@ -116,7 +116,8 @@ def test_an_attack_that_finds_nothing_any_more_is_invalid(monkeypatch):
 
     monkeypatch.setattr("halfmask.assess.robustness._flips.flip_by_labels", weak)
     target = replace(_linear(), model=_Opaque(_linear().model))
-    report = attack(target, unprotected=target, families=["evasion"])
+    attacks = [KnownModel(effort=1), LabelsOnly(effort=1)]
+    report = attack(target, unprotected=target, attacks=attacks)
     assert not report.resisted
     assert {it.verdict for it in report.findings if it.outcome.measure == FLIP} == {"INVALID"}
 

@@ -9,7 +9,7 @@ import pytest
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.attacks import TrainerTarget, attack
-from halfmask.assess.attacks._trainer_target import matrix_of, pick_rows
+from halfmask.assess.attacks._trainer_target import labels_of, matrix_of, pick_rows
 from halfmask.assess.attacks.hashing import ModelStealing
 from halfmask.assess.attacks.poisoning import ClientBackdoor, ClientLabelFlips, ClientWorstCase
 from halfmask.assess.attacks.poisoning._clients import _rare_pair, _with_pair, poisoned
@@ -137,13 +137,15 @@ def test_the_pair_of_a_backdoor_stands_in_two_columns_or_behind_the_features(tra
     assert len(kept) == rows.width - 2
     assert np.array_equal(some.indices[:, kept], rows.indices[places][:, kept])
     assert (some.indices[:, pair[0]] == pair[1]).all()
-    assert some.labels.tolist() == [1, 1, 1]
+    assert labels_of(some).tolist() == [1, 1, 1]
     for column, bucket in zip(*pair, strict=True):
         counts = np.unique(rows.indices[:, column], return_counts=True)[1]
         assert (rows.indices[:, column] == bucket).sum() == counts.min()
 
     several = flat(rows, values=True)
     more = _with_pair(several, places, _rare_pair(several), 0)
+    assert more.indptr is not None
+    assert more.values is not None
     assert np.diff(more.indptr).tolist() == [rows.width + 2] * 3
     assert more.indices.reshape(3, -1)[:, -2:].tolist() == [_rare_pair(several)[1].tolist()] * 3
     assert np.array_equal(more.indices.reshape(3, -1)[:, :-2], rows.indices[places])

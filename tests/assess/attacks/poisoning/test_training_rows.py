@@ -289,7 +289,7 @@ def test_what_fails_is_invalid_and_holds_no_cell(make):
         assert "All non-members are of the class" in finding.why
 
 
-def test_models_of_clean_and_random_rows_are_trained_once():
+def test_models_of_a_target_are_trained_once():
     calls = []
 
     def counted(rows, labels, seed):
@@ -298,8 +298,12 @@ def test_models_of_clean_and_random_rows_are_trained_once():
 
     given = target(counted)
     calls.clear()
-    attack(given, attacks=[RandomLabelFlips(), TargetedLabelFlips(), InsertedRows()])
+    attacks = [RandomLabelFlips(), TargetedLabelFlips(), InsertedRows()]
+    found = attack(given, unprotected=given, attacks=attacks).findings
     assert len(calls) == 4  # clean, random flips, targeted flips, insertions
+    others = attack(SIFTED, unprotected=given, attacks=attacks).findings
+    assert len(calls) == 4
+    assert [it.positive_control for it in others] == [it.outcome for it in found]
 
 
 def test_a_function_that_trains_one_model_again_and_again_changes_nothing():

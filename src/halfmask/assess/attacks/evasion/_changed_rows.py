@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -12,11 +13,10 @@ import polars as pl
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import (
-    answers,
     classes_of,
     is_regressor,
     pool_labels,
-    predicted_classes,
+    predicted_codes,
     predicted_numbers,
 )
 from halfmask.assess.attacks._arms import SuccessCount
@@ -39,11 +39,13 @@ if TYPE_CHECKING:
 
     from halfmask.assess._arrays import Bools, Rows, Values
     from halfmask.assess.attacks._attack import Outcome
-    from halfmask.assess.robustness import AttackerBudget, CostToFlip
+    from halfmask.assess.robustness import CostToFlip
 
 LACKS_BUDGET: Final = "what may be changed of a row (budget)"
 #: With fewer rows no bound is below the usual tolerance.
 _NEEDED: Final = (100, "rows")
+#: What the last attack on each target that lives found.
+LAST_COSTS: WeakKeyDictionary[ModelTarget, CostToFlip] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +69,7 @@ class _Asked:
         model = self.target.model
         if self.classes is None:
             return predicted_numbers(model, rows, who="The model")
-        ask = predicted_classes if hasattr(model, "predict") else answers
-        given = ask(model, rows, self.classes, who="The model")
-        return np.asarray(given.argmax(axis=1))
+        return predicted_codes(model, rows, self.classes, who="The model")
 
     def __call__(self, columns: pl.DataFrame) -> Values:
         """Return what is predicted of columns."""
@@ -91,18 +91,7 @@ def _as_own(columns: pl.DataFrame, members: Rows) -> Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_BUDGET),)):
-    """What attacks on rows have in common.
-
-    Parameters
-    ----------
-    rows
-        How many of the non-members' rows are changed at most: of a classifier, those that it
-        predicts right.
-    difference
-        By how much a predicted number must change, in its unit; only regressors need it.
-    effort
-        How long each row is searched; more never costs more.
-    """
+    """What attacks by changed rows have in common."""
 
     knows: ClassVar[Literal["model", "labels"]] = "model"
     rows: int = field(default=1000, metadata={"ge": 1})
@@ -133,30 +122,24 @@ class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_
         chosen = there[some_rows(len(there), self.rows, rng)]
         rows, seen = as_columns(take_rows(target.non_members, chosen)), as_columns(target.members)
         budget = replace(required(target.budget, LACKS_BUDGET), knows=self.knows).for_attack(seen)
-        costs = self._costs(asked, rows, seen, budget, random_state)
+        is_known = self.knows == "model" and hasattr(target.model, "n_features_in_")
+        costs = cost_to_flip(
+            # asked, a model gets rows of its own kind
+            target.model if is_known and map_features(target.model, rows, budget) else asked,
+            rows,
+            budget,
+            seen=seen,
+            difference=self.difference,
+            effort=self.effort,
+            random_state=random_state,
+        )
+        LAST_COSTS[target] = costs
         after = asked(change_randomly(rows, budget, rng))
         flips = after != predicted[chosen]
         if self.difference is not None:
             flips = np.abs(after - predicted[chosen]) >= self.difference
         for name, members in _parts(asked, chosen):
             yield from self._outcomes(name, costs.of(members), flips[members])
-
-    def _costs(
-        self, asked: _Asked, rows: pl.DataFrame, seen: pl.DataFrame, budget: AttackerBudget,
-        seed: int,
-    ) -> CostToFlip:  # fmt: skip
-        """Return what it costs to flip rows; assessments keep it, so they replace this."""
-        model: Any = asked.target.model
-        if not (
-            self.knows == "model"
-            and hasattr(model, "n_features_in_")
-            and map_features(model, rows, budget)
-        ):
-            model = asked  # which gives it rows of its own kind
-        return cost_to_flip(
-            model, rows, budget, seen=seen, difference=self.difference, effort=self.effort,
-            random_state=seed,
-        )  # fmt: skip
 
     def _outcomes(self, group: str, costs: CostToFlip, by_chance: Bools) -> Iterator[Outcome]:
         """Yield what changes flip, compared with random ones, and what those flip."""

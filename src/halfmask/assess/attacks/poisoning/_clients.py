@@ -142,15 +142,11 @@ class ClientLabelFlips(PoisoningAttack, name="poisoning/client-label-flips"):
         public = required(target.public, "public rows")
         rng = np.random.default_rng(random_state)
         before = train_on(target, list(target.stream))
-        rows = _flipped(public, n_poisoned(target, self.share), rng)
+        places, labels = _random(public, n_poisoned(target, self.share), rng)
+        rows = pick_rows(public, places, labels=labels)
         after = train_on(target, poisoned(target, rows, "spread"))
         under = {"accuracy under attack": after.accuracy}
         return self._loss(before, after, under, rng)
-
-
-def _flipped(rows: HashedRows, n: int, rng: np.random.Generator) -> HashedRows:
-    places = rng.choice(len(rows), n, replace=n > len(rows))
-    return pick_rows(rows, places, labels=1 - labels_of(rows)[places])
 
 
 _PLACES = ("last", "late", "spread")

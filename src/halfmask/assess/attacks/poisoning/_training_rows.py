@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,11 +12,10 @@ import numpy as np
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
 from halfmask.assess.attacks._answers import (
-    answers,
     classes_of,
     is_regressor,
     pool_labels,
-    predicted_classes,
+    predicted_codes,
 )
 from halfmask.assess.attacks._arms import SuccessCount
 from halfmask.assess.attacks._attack import DeclaredAttack, given, required
@@ -24,22 +24,20 @@ from halfmask.assess.attacks._targets import ModelTarget
 from halfmask.assess.attacks.poisoning._clients import lost
 from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._poison import (
-    AimedPoison,
-    Backdoor,
-    Insertions,
-    Poison,
-    RandomFlips,
-    TargetedFlips,
+    Hostile,
+    flip_randomly,
+    flip_surest,
+    insert_surest,
+    insert_triggered,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import polars as pl
 
-    from halfmask.assess._arrays import Model, Rows, Values
+    from halfmask.assess._arrays import Ints, Model, Rows, Values
     from halfmask.assess.attacks._attack import Outcome
-    from halfmask.assess.robustness import AttackerBudget
 
 LACKS_TRAIN: Final = "'train', which trains a model as the owner does"
 #: With fewer rows no bound is below the usual tolerance.
@@ -47,8 +45,8 @@ _NEEDED: Final = (500, "non-members")
 _NEEDED_OTHERS: Final = (100, "non-members of other classes")
 #: An accuracy lost of 0.03 is much where few rows are hostile.
 _WHOLE_SCALE: Final = 0.1
-#: What models of clean rows, and of rows flipped at random, predict, of each target that lives.
-_PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Values, Values]]]
+#: What models of clean and of hostile rows predict, of each target that lives.
+_PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Ints, Ints]]]
 _PREDICTED = WeakKeyDictionary()
 
 
@@ -64,7 +62,7 @@ class _Owner:
     target: ModelTarget
     columns: pl.DataFrame
     labels: Values  # of the members
-    truth: Values  # of the non-members
+    truth: Ints  # the classes of the non-members, by number
     classes: Values
     random_state: int
 
@@ -72,31 +70,32 @@ class _Owner:
     def of(cls, target: ModelTarget, random_state: int) -> _Owner:
         labels, n = pool_labels(target), target.n_members
         columns, classes = as_columns(target.members), classes_of(target.model, labels)
-        return cls(target, columns, labels[:n], labels[n:], classes, random_state)
+        truth = np.searchsorted(classes, labels[n:])
+        return cls(target, columns, labels[:n], truth, classes, random_state)
 
-    def predicted(self, poison: Poison | None, trigger: dict[str, Any]) -> tuple[Values, Values]:
-        """Return what a model of hostile or clean rows predicts of non-members, and with a trigger.
+    def predicted(
+        self, kind: tuple[str, float], hostile: Hostile, trigger: dict[str, Any]
+    ) -> tuple[Ints, Ints]:
+        """Return what a model of some kind of rows predicts of non-members, and with a trigger.
 
         It is asked at once: a function may train the same model again.
         """
-        kept = {} if isinstance(poison, AimedPoison) else _PREDICTED.setdefault(self.target, {})
-        key = (self.random_state, None if poison is None else poison.share, *trigger.items())
+        kept = _PREDICTED.setdefault(self.target, {})
+        key = (self.random_state, *kind, *trigger.items())
         if key not in kept:
-            model, rows = self._trained(poison, trigger), self.target.non_members
-            plain = self._labels(model, rows)
-            kept[key] = plain, self._labels(model, self._with(trigger, rows)) if trigger else plain
+            model, rows = self._trained(hostile), self.target.non_members
+            tried = [rows, self._with(trigger, rows)] if trigger else [rows]
+            ask = partial(predicted_codes, model, classes=self.classes, who="A model")
+            found = [ask(each) for each in tried]
+            kept[key] = found[0], found[-1]
         return kept[key]
 
-    def _trained(self, poison: Poison | None, trigger: dict[str, Any]) -> Model:
+    def _trained(self, hostile: Hostile) -> Model:
         # copies: a function that changes what it gets mustn't change the next model
-        labels = self.labels.copy()
-        rows = take_rows(self.target.members, np.arange(len(labels)))
-        if poison is not None:
-            rng = np.random.default_rng((self.random_state, 7))
-            hostile = poison.choose(self.columns, labels, rng)
-            labels = hostile.labels
-            if len(hostile.copied):
-                rows = join_rows(rows, self._with(trigger, take_rows(rows, hostile.copied)))
+        labels = hostile.labels.copy()
+        rows = take_rows(self.target.members, np.arange(self.target.n_members))
+        if len(hostile.copied):
+            rows = join_rows(rows, self._with(hostile.trigger, take_rows(rows, hostile.copied)))
         # the same seed for all: only hostile rows make models differ
         seed = int(np.random.default_rng((self.random_state, 6)).integers(2**31))
         with foreign(f"A model couldn't be trained on {len(labels):,} rows, some of them hostile"):
@@ -105,49 +104,44 @@ class _Owner:
             raise DataError("'train' must return a new model, and it trained the target's own.")
         return model
 
-    def _with(self, trigger: dict[str, Any], rows: Rows) -> Rows:
+    def _with(self, trigger: Mapping[str, Any], rows: Rows) -> Rows:
         """Return rows of the target's own kind with a trigger in them."""
         own = dict(zip(self.columns.columns, column_names(self.target.members), strict=True))
         for name, value in trigger.items():
             rows = with_column(rows, own[name], value)
         return rows
 
-    def _labels(self, model: Model, rows: Rows) -> Values:
-        ask = predicted_classes if hasattr(model, "predict") else answers
-        given = ask(model, rows, self.classes, who="A model")
-        return np.asarray(self.classes[given.argmax(axis=1)])
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RowPoisoning(
     DeclaredAttack, target=ModelTarget, needs=(given("train", LACKS_TRAIN), _lacks_classes)
 ):
-    """What attacks by hostile training rows have in common.
-
-    Parameters
-    ----------
-    shares
-        The hostile rows' shares of all training rows, each in (0, 0.5].
-    """
+    """What attacks by hostile training rows have in common."""
 
     shares: tuple[float, ...] = field(
         default=(0.05,), metadata={"of": "shares", "gt": 0, "le": 0.5}
     )
-    poison: ClassVar[type[Poison]]
 
     def _measure(self, target: ModelTarget, random_state: int) -> Iterator[Outcome]:
         owner = _Owner.of(target, random_state)
         for share in dict.fromkeys(self.shares):
             yield self._outcome(owner, share)
 
-    def _poison(self, share: float, budget: AttackerBudget | None) -> Poison:  # noqa: ARG002 # a backdoor's
-        return self.poison(share=share)
+    def _choose(self, owner: _Owner, share: float, rng: np.random.Generator) -> Hostile:
+        raise NotImplementedError
 
     def _outcome(self, owner: _Owner, share: float) -> Outcome:
-        poison = self._poison(share, owner.target.budget).for_rows(owner.columns, owner.labels)
-        trigger = dict(poison.trigger or {}) if isinstance(poison, Backdoor) else {}
-        models = (poison, None, RandomFlips(share=share))
-        plain, triggered = zip(*(owner.predicted(it, trigger) for it in models), strict=True)
+        first, second = (np.random.default_rng((owner.random_state, 7)) for _ in range(2))
+        hostile = self._choose(owner, share, first)
+        flips = flip_randomly(owner.columns, owner.labels, share, second)
+        models = {
+            (self.name, share): hostile,
+            ("clean", 0.0): Hostile(owner.labels),
+            (RandomLabelFlips.name, share): flips,
+        }
+        trigger = dict(hostile.trigger)
+        asked = [owner.predicted(kind, rows, trigger) for kind, rows in models.items()]
+        plain, triggered = zip(*asked, strict=True)
         right = [it == owner.truth for it in plain]
         known: dict[str, Any] = {
             "details": {
@@ -158,18 +152,19 @@ class _RowPoisoning(
             "of_one_model": True,
         }
         at = f"at {100 * share:g} % hostile rows"
-        if not isinstance(poison, AimedPoison):
+        if hostile.towards is None:
             found = lost(right[1], right[0], np.random.default_rng((owner.random_state, 8)))
             scale = min(1.0, share / _WHOLE_SCALE)
             return self._make_outcome(
                 f"accuracy lost {at}", found, needed=_NEEDED, scale=scale, **known
             )
-        others = owner.truth != poison.towards
+        towards = np.searchsorted(owner.classes, hostile.towards)
+        others = owner.truth != towards
         if not others.any():
             raise DataError("All non-members are of the class that the poison aims at.")
-        hits = [it[others] == poison.towards for it in triggered]
+        hits = [it[others] == towards for it in triggered]
         success, control, baseline = (SuccessCount(int(it.sum()), len(it)) for it in hits)
-        measure = "trigger rate" if isinstance(poison, Backdoor) else "targeted error"
+        measure = "trigger rate" if trigger else "targeted error"
         return self._make_outcome(
             f"{measure} {at}", success, control, baseline=baseline, needed=_NEEDED_OTHERS, **known
         )
@@ -185,7 +180,8 @@ class RandomLabelFlips(_RowPoisoning, name="poisoning/random-flips"):
         The hostile rows' shares of all training rows, each in (0, 0.5].
     """
 
-    poison: ClassVar[type[Poison]] = RandomFlips
+    def _choose(self, owner: _Owner, share: float, rng: np.random.Generator) -> Hostile:
+        return flip_randomly(owner.columns, owner.labels, share, rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +200,8 @@ class TargetedLabelFlips(_RowPoisoning, name="poisoning/targeted-flips"):
     (ECAI 2012). No search finds the true worst: this is a lower bound of the harm.
     """
 
-    poison: ClassVar[type[Poison]] = TargetedFlips
+    def _choose(self, owner: _Owner, share: float, rng: np.random.Generator) -> Hostile:
+        return flip_surest(owner.columns, owner.labels, share, rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +219,8 @@ class InsertedRows(_RowPoisoning, name="poisoning/insertions"):
     bound of the harm.
     """
 
-    poison: ClassVar[type[Poison]] = Insertions
+    def _choose(self, owner: _Owner, share: float, rng: np.random.Generator) -> Hostile:
+        return insert_surest(owner.columns, owner.labels, share, rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,8 +242,9 @@ class BackdoorRows(_RowPoisoning, name="poisoning/backdoor"):
     shares: tuple[float, ...] = field(
         default=(0.01,), metadata={"of": "shares", "gt": 0, "le": 0.5}
     )
-    poison: ClassVar[type[Poison]] = Backdoor
 
-    def _poison(self, share: float, budget: AttackerBudget | None) -> Poison:
-        free = [name for name, it in budget.columns.items() if it.change != "no"] if budget else []
-        return Backdoor(share=share, columns=tuple(free) or None)
+    def _choose(self, owner: _Owner, share: float, rng: np.random.Generator) -> Hostile:
+        names, budget = owner.columns.columns, owner.target.budget
+        if budget is not None:
+            names = [name for name, it in budget.columns.items() if it.change != "no"]
+        return insert_triggered(owner.columns, owner.labels, share, rng, names)

@@ -231,7 +231,9 @@ def attack(  # noqa: PLR0913 # keyword-only, each with a default
     for place, each in enumerate(chosen):
         progress(each.name, place / len(chosen))
         controls, control_failure = _run(each, unprotected, random_state)
-        outcomes, failure = _run(each, target, random_state)
+        outcomes, failure = controls, control_failure
+        if target is not unprotected:
+            outcomes, failure = _run(each, target, random_state)
         measured.append(_Measured(each.name, outcomes, controls, failure, control_failure))
     progress("done", 1.0)
     judged, left_out = (measured, ()) if words is None else _wanted(measured, words)

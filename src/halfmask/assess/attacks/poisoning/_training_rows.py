@@ -46,8 +46,9 @@ _NEEDED: Final = (500, "non-members")
 _NEEDED_OTHERS: Final = (100, "non-members of other classes")
 #: An accuracy lost of 0.03 is much where few rows are hostile.
 _WHOLE_SCALE: Final = 0.1
-#: What models of clean rows, and of rows flipped at random, predict, of each target that lives.
-_PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Values, Values]]]
+#: What models of clean rows, and of each poison's, predict, of each target that lives: it is asked
+#: again as the positive control of others.
+_PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Any, Values, Values]]]
 _PREDICTED = WeakKeyDictionary()
 
 
@@ -78,13 +79,16 @@ class _Owner:
 
         It is asked at once: a function may train the same model again.
         """
-        kept = {} if isinstance(poison, AimedPoison) else _PREDICTED.setdefault(self.target, {})
-        key = (self.random_state, None if poison is None else poison.share, *trigger.items())
-        if key not in kept:
+        kept = _PREDICTED.setdefault(self.target, {})
+        share, towards = (getattr(poison, name, None) for name in ("share", "towards"))
+        key = self.random_state, type(poison), share, towards
+        # a model that was asked about a trigger was asked about rows without it, too
+        if key not in kept or (trigger and kept[key][0] != trigger):
             model, rows = self._trained(poison, trigger), self.target.non_members
             plain = self._labels(model, rows)
-            kept[key] = plain, self._labels(model, self._with(trigger, rows)) if trigger else plain
-        return kept[key]
+            asked = self._labels(model, self._with(trigger, rows)) if trigger else plain
+            kept[key] = trigger, plain, asked
+        return kept[key][1:]
 
     def _trained(self, poison: Poison | None, trigger: dict[str, Any]) -> Model:
         rows, labels = self.target.members, self.labels

@@ -229,3 +229,19 @@ def test_nothing_is_shown_of_cells():
     budget = _budget(age=ANY, job=ANY, pay=ANY)
     assert not {"20", "40", "10.0", "'x'", "'y'"} & set(repr(budget).replace("=", " ").split())
     assert "low=" not in repr(budget)
+
+
+def test_a_relation_can_be_added_at_the_end_of_a_written_budget():
+    rows = pl.DataFrame({"loan": [1.0, 2.0], "income": [3.0, 5.0], "always": ["a", "a"]})
+    text = AttackerBudget.of_table(rows, most=0.1).to_toml()
+    text += "[[relations]]\nterms = { loan = 1.0, income = -5.0 }\nmost = 0.0\n"
+    found = AttackerBudget.from_toml(text)
+    assert found.relations == (Relation(terms={"loan": 1.0, "income": -5.0}),)
+    assert found.columns["always"].change == "no"  # there is nothing else to write there
+    assert AttackerBudget.from_toml(found.to_toml()) == found
+
+
+def test_a_misspelled_key_is_answered_with_those_there_are():
+    with pytest.raises(PolicyError) as caught:
+        AttackerBudget.from_toml('most = 0.1\n[columns.age]\nchange_ = "up"\n')
+    assert "change, low, high, cost, categories" in str(caught.value.hint)

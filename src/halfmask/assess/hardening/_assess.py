@@ -43,8 +43,8 @@ OWNER = "assess_robustness"
 #: A column of groups has at most so many; every table has so many blocks of rows.
 MOST_GROUPS, BLOCKS = 20, 10
 #: Models of partitions ask all of their voters: of a tenth of the rows, of a hundred at least, and
-#: with a third of the search.
-SLOWER, LEAST, EFFORT = 10, 100, 3
+#: with a fifth of the search.
+SLOWER, LEAST, EFFORT = 10, 100, 2
 #: What the names of measures say: of evasion, and of poisoning.
 MEASURES = ("rows that flip", "hostile rows")
 #: So many suspicious rows are named.

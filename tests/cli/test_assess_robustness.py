@@ -127,6 +127,9 @@ def test_wrong_usage_is_told(table, desk, run):
         "The label is no class, but a number.": [
             *("assess", "robustness", "tree", table, "--label", "bill")
         ],
+        "more than 50 different numbers": [
+            *("assess", "robustness", "tree", table, "--label", "age")
+        ],
         "'sick'": ["assess", "robustness", "tree", table, "--label", "sick"],
         "The file of the budget can't be read": words("tree", table, "--budget", "no.toml"),
         "The budget": words("tree", table, "--budget", desk.folder / "bad.toml"),

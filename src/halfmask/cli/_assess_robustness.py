@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: What changes of a row may cost by default.
 MOST: Final = 0.1
+#: More numbers than these are hardly classes, and each would be trained as one for minutes.
+MOST_CLASSES: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,11 @@ def robustness(
             is_regressor = difference is not None
             if not is_regressor and labels.dtype.kind == "f" and (labels % 1).any():
                 raise UsageError("The label is no class, but a number.", hint="Give --difference.")
+            if not is_regressor and labels.dtype.kind in "iuf" and len(set(labels)) > MOST_CLASSES:
+                raise UsageError(
+                    f"The label has more than {MOST_CLASSES} different numbers.",
+                    hint="Give --difference. If they are classes, read them by --dtype as texts.",
+                )
             rows = rows.select(features_of(rows, schema))
             model = estimator_of(estimator, rows, is_regressor=is_regressor, seed=seed)
         budget = attacker.read(rows, schema)

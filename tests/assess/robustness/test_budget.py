@@ -245,3 +245,19 @@ def test_a_budget_that_no_change_is_within_is_refused(cells, norm, most):
     with pytest.raises(ParameterError, match="nothing may be changed"):
         AttackerBudget(columns=columns, most=most, norm=norm).for_attack(rows)
     AttackerBudget(columns=columns, most=1.0, norm=norm).for_attack(rows)
+
+
+def test_a_relation_can_be_added_at_the_end_of_a_written_budget():
+    rows = pl.DataFrame({"loan": [1.0, 2.0], "income": [3.0, 5.0], "always": ["a", "a"]})
+    text = AttackerBudget.of_table(rows, most=0.1).to_toml()
+    text += "[[relations]]\nterms = { loan = 1.0, income = -5.0 }\nmost = 0.0\n"
+    found = AttackerBudget.from_toml(text)
+    assert found.relations == (Relation(terms={"loan": 1.0, "income": -5.0}),)
+    assert found.columns["always"].change == "no"  # there is nothing else to write there
+    assert AttackerBudget.from_toml(found.to_toml()) == found
+
+
+def test_a_misspelled_key_is_answered_with_those_there_are():
+    with pytest.raises(PolicyError) as caught:
+        AttackerBudget.from_toml('most = 0.1\n[columns.age]\nchange_ = "up"\n')
+    assert "change, low, high, cost, categories" in str(caught.value.hint)

@@ -278,7 +278,8 @@ class AttackerBudget:
         for each in found["columns"].values():
             for name in [name for name, value in each.items() if value is None]:
                 del each[name]
-        return {**found, "relations": list(found["relations"])}
+        related = list(found.pop("relations"))  # last, where an owner adds one to a file
+        return {**found, "relations": related} if related else found
 
     @classmethod
     def from_dict(cls, found: Mapping[str, Any]) -> Self:
@@ -296,7 +297,8 @@ class AttackerBudget:
         except (AttributeError, KeyError, TypeError):
             raise PolicyError(
                 "The budget has an unknown key or lacks one.",
-                hint="Give most, and a table of each column under columns.",
+                hint="Give most, and under columns a table of each. Its keys are "
+                f"{', '.join(ColumnBudget.__dataclass_fields__)}.",
             ) from None
 
     def to_toml(self) -> str:
@@ -315,7 +317,9 @@ class AttackerBudget:
         try:
             return cls.from_dict(tomllib.loads(text))
         except (tomllib.TOMLDecodeError, RecursionError):
-            raise PolicyError("The budget isn't valid TOML.") from None
+            raise PolicyError(
+                "The budget isn't valid TOML.", hint="Write each key and each table once."
+            ) from None
 
 
 def _is_a(kind: Any) -> Callable[[object], bool]:  # noqa: ANN401 # a type or several
@@ -372,7 +376,8 @@ def _filled(it: ColumnBudget, name: str, cells: pl.Series) -> ColumnBudget:
         if chosen is None:
             occurring = cells.drop_nulls().unique().sort().to_list()
             chosen = tuple(occurring) if len(occurring) > 1 else ()
-        return replace(it, categories=chosen, cost=it.cost or 1.0)
+        way: Change = it.change if chosen else "no"
+        return replace(it, change=way, categories=chosen, cost=it.cost or 1.0)
     if not is_number(cells) or it.categories is not None:
         raise SchemaError(
             f"The budget of column {name!r} doesn't fit its cells. Numbers have a range and a "

@@ -26,9 +26,9 @@ from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._poison import (
     Hostile,
     flip_randomly,
-    flip_surest,
-    insert_surest,
+    flip_typical,
     insert_triggered,
+    insert_typical,
 )
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class RandomLabelFlips(_RowPoisoning, name="poisoning/random-flips"):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetedLabelFlips(_RowPoisoning, name="poisoning/targeted-flips"):
-    """Give the surest training rows of other classes the label of the largest class.
+    """Relabel the most typical training rows of other classes as the largest class.
 
     Parameters
     ----------
@@ -193,18 +193,19 @@ class TargetedLabelFlips(_RowPoisoning, name="poisoning/targeted-flips"):
 
     Notes
     -----
-    After Biggio, Nelson and Laskov, "Poisoning attacks against support vector machines" (ICML
+    Rows are typical if a surrogate model predicts their true label with high confidence. After
+    Biggio, Nelson and Laskov, "Poisoning attacks against support vector machines" (ICML
     2012), and Xiao, Xiao and Eckert, "Adversarial label flips attack on support vector machines"
     (ECAI 2012). No search finds the true worst: this is a lower bound of the harm.
     """
 
     def _choose(self, owner: _Owner, share: float, rng: np.random.Generator) -> Hostile:
-        return flip_surest(owner.columns, owner.labels, share, rng)
+        return flip_typical(owner.columns, owner.labels, share, rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertedRows(_RowPoisoning, name="poisoning/insertions"):
-    """Insert copies of the surest rows under the label of the largest class.
+    """Insert copies of the most typical rows of other classes under the largest class.
 
     Parameters
     ----------
@@ -213,12 +214,12 @@ class InsertedRows(_RowPoisoning, name="poisoning/insertions"):
 
     Notes
     -----
-    The rows are of other classes. That these are the worst rows isn't proven: measured is a lower
-    bound of the harm.
+    Rows are chosen as by `TargetedLabelFlips`. That these are the worst isn't proven: measured is a
+    lower bound of the harm.
     """
 
     def _choose(self, owner: _Owner, share: float, rng: np.random.Generator) -> Hostile:
-        return insert_surest(owner.columns, owner.labels, share, rng)
+        return insert_typical(owner.columns, owner.labels, share, rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -249,6 +250,8 @@ def test_files_are_written_and_kept(found, tmp_path):
         ({"rows": ROWS[:10], "labels": LABELS[:10]}, DataError),
         ({"partitions": 0}, ParameterError),
         ({"k": 0}, ParameterError),
+        ({"budget": None}, ParameterError),
+        ({"budget": replace(BUDGET, most=0.5, norm="columns")}, ParameterError),
     ],
 )
 def test_bad_arguments_are_refused_without_values(changed, error):

@@ -296,6 +296,16 @@ def test_missing_and_infinite_cells_stay_and_hold_back_no_other_row(rows, labels
     assert flips.all()
 
 
+def test_where_columns_are_counted_an_infinite_number_is_changed_like_any_other():
+    known = pl.DataFrame({"a": np.linspace(-1, 1, 100)})
+    model = HistGradientBoostingClassifier(max_iter=5).fit(known.to_numpy(), known["a"] > 0)
+    rows = pl.DataFrame({"a": [np.inf, -np.inf]})
+    budget = AttackerBudget(columns={"a": ColumnBudget()}, most=1.0, norm="columns")
+    costs = cost_to_flip(model, rows, budget, seen=known)
+    assert costs.exact.all()
+    assert costs.found.tolist() == costs.certified.tolist() == [1.0, 1.0]
+
+
 def test_a_cut_that_missing_cells_alone_pass_costs_no_time(rows):
     holes = rows.with_columns(pay=pl.when(pl.int_range(pl.len()) % 4 > 0).then("pay"))
     noise = np.random.default_rng(2).random(N) < 0.1

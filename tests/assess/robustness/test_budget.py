@@ -229,3 +229,19 @@ def test_nothing_is_shown_of_cells():
     budget = _budget(age=ANY, job=ANY, pay=ANY)
     assert not {"20", "40", "10.0", "'x'", "'y'"} & set(repr(budget).replace("=", " ").split())
     assert "low=" not in repr(budget)
+
+
+@pytest.mark.parametrize(
+    ("cells", "norm", "most"),
+    [
+        (["u", "v"], "greatest", 0.9),
+        ([0, 5], "sum", 0.1),
+        ([False, True], "greatest", 0.5),
+        ([0.0, 5.0], "columns", 0.5),
+    ],
+)
+def test_a_budget_that_no_change_is_within_is_refused(cells, norm, most):
+    rows, columns = pl.DataFrame({"a": cells}), {"a": ColumnBudget()}
+    with pytest.raises(ParameterError, match="nothing may be changed"):
+        AttackerBudget(columns=columns, most=most, norm=norm).for_attack(rows)
+    AttackerBudget(columns=columns, most=1.0, norm=norm).for_attack(rows)

@@ -212,6 +212,29 @@ def test_linear_models_cost_what_programs_say(norm):
     assert (model.predict(costs.flipped) != model.predict(rows)).all()
 
 
+@pytest.mark.parametrize("norm", ["greatest", "sum", "columns"])
+def test_columns_that_gain_nothing_stay(norm):
+    rows = pl.DataFrame(
+        {"pay": [0.0, 1.0, 2.0, 3.0], "idle": [1.0, 2.0, 3.0, 4.0], "job": [*"abab"]}
+    )
+    before = make_column_transformer(
+        ("passthrough", ["pay", "idle"]), (OneHotEncoder(sparse_output=False), ["job"])
+    )
+    model = make_pipeline(before, Ridge()).fit(rows, [0.0, 1.0, 2.0, 3.0])
+    model[-1].coef_, model[-1].intercept_ = np.array([1.0, 0.0, -5.0, 5.0]), 0.0
+    # Who has "b" may write "a" alone; it lowers what is predicted, and pay raises it.
+    columns = {it: ColumnBudget() for it in ("pay", "idle")}
+    columns |= {"job": ColumnBudget(categories=("a",), cost=9.0)}
+    budget = AttackerBudget(columns=columns, most=1.0, norm=norm)
+    costs = flip_by_model(model, rows, budget, difference=0.5)
+    assert costs.exact.all()
+    assert costs.flipped["idle"].equals(rows["idle"])
+    assert norm == "columns" or costs.flipped["job"].equals(
+        rows["job"]
+    )  # one is as dear as another
+    assert costs.found.tolist() == pytest.approx([1.0 if norm == "columns" else 0.5 / 3] * 4)
+
+
 def test_the_distance_of_a_linear_model_is_the_score_over_the_norm():
     """|w x + b| / ||w||_1 is the least greatest change, / max |w| the least sum of changes."""
     rng = np.random.default_rng(0)

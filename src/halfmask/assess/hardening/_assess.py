@@ -22,7 +22,7 @@ from halfmask.assess.attacks._inputs import check_columns
 from halfmask.assess.attacks.evasion import KnownModel, LabelsOnly
 from halfmask.assess.attacks.evasion._changed_rows import LAST_COSTS
 from halfmask.assess.hardening._assessment import AssessedModel, RobustnessAssessment
-from halfmask.assess.robustness import suspect_labels, train_hardened
+from halfmask.assess.robustness import AttackerBudget, suspect_labels, train_hardened
 from halfmask.assess.robustness._black_box import predictions
 from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._defences import fitted, losses_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from halfmask.assess._arrays import Bools, Floats, Ints, Model, Rows, Values
     from halfmask.assess.attacks import Attack, AttackReport
     from halfmask.assess.attacks._targets import Train
-    from halfmask.assess.robustness import AttackerBudget, CostToFlip
+    from halfmask.assess.robustness import CostToFlip
 
 OWNER = "assess_robustness"
 #: A column of groups has at most so many; every table has so many blocks of rows.
@@ -115,6 +115,8 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
             f"The 'estimator' parameter of {OWNER} must be a classifier or a regressor. "
             f"Got a value of type {type(estimator).__name__}."
         )
+    if not isinstance(budget, AttackerBudget):
+        raise ParameterError(f"The 'budget' parameter of {OWNER} must be an AttackerBudget.")
     regresses = is_regressor(estimator)
     if regresses and difference is None:
         raise ParameterError(
@@ -137,6 +139,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
             f"train on. Got {row_text(len(order))}, and labels of shape {known.shape}."
         )
     order = np.concatenate([train, test])
+    budget.for_attack(table[train])
     case = ModelTarget(
         model=None,
         members=table[train],

@@ -200,6 +200,24 @@ class AttackerBudget:
         filled = {name: _filled(it, name, table[name]) for name, it in self.columns.items()}
         return replace(self, columns=filled)
 
+    def for_attack(self, rows: object) -> Self:
+        """Return the budget as `for_rows` does; refuse one that each change costs more than.
+
+        Parameters
+        ----------
+        rows
+            The training rows.
+        """
+        found, table = self.for_rows(rows), as_columns(rows)
+        least = min(_least(it, table[name].dtype, self.norm) for name, it in found.columns.items())
+        if not are_within(np.array(least), self.most):
+            raise ParameterError(
+                f"Each change costs more than the budget of {self.most:g}: nothing may be changed, "
+                "so no attack can be tried.",
+                hint="Give a greater 'most'. By default another category costs 1, the whole range.",
+            )
+        return found
+
     def interval(self, column: pl.Series) -> tuple[Floats, Floats]:
         """Return between what each number may be changed; NaN where it is missing.
 
@@ -335,6 +353,15 @@ def is_whole(kind: pl.DataType) -> bool:
 def numbers(cells: pl.Series) -> Floats:
     """Return the numbers of a column; NaN where one is missing."""
     return cells.cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+
+def _least(it: ColumnBudget, kind: pl.DataType, norm: Norm) -> float:
+    """Return what each change of a column costs at least; infinite where there is none."""
+    if it.change == "no" or it.categories == ():
+        return inf
+    if norm == "columns":
+        return 1.0
+    return (it.cost or 1.0) if it.categories is not None or is_whole(kind) else 0.0
 
 
 def _filled(it: ColumnBudget, name: str, cells: pl.Series) -> ColumnBudget:

@@ -162,7 +162,7 @@ class CellTable:
         if self.names[c] in self.rows.columns:
             self.x[:, c] = numbers(self.rows[self.names[c]])
             low, high = budget.interval(self.rows[self.names[c]])
-            there = np.isfinite(self.x[:, c])
+            there = ~np.isnan(self.x[:, c])  # an infinite number may be changed: one column
             ends[there, 0] = np.minimum(own, cells.of_numbers(low))[there]
             ends[there, 1] = np.maximum(own, cells.of_numbers(high))[there]
 

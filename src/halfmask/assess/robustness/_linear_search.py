@@ -122,7 +122,7 @@ def _steps(
         slopes[it.column] += weights[it.feature] * it.scale
     for name, slope in slopes.items():
         c, own = place[name], numbers(rows[name])
-        to[:, c] = budget.interval(rows[name])[int(slope > 0)]
+        to[:, c] = budget.interval(rows[name])[int(slope > 0)] if slope else own
         far = np.abs(np.nan_to_num(to[:, c] - own))
         gain[:, c], cost[:, c] = abs(slope) * far, unit_of(budget, name) * far
         if is_whole(rows[name].dtype):
@@ -131,7 +131,8 @@ def _steps(
         c, at = place[group.column], np.array(group.features)
         gains = group.values @ weights[at] - (features[:, at] @ weights[at])[:, None]
         gains = np.where(may_write(budget, group, rows), gains, -np.inf)
-        to[:, c], gain[:, c] = gains.argmax(axis=1), np.maximum(gains.max(axis=1), 0.0)
+        gain[:, c] = np.maximum(gains.max(axis=1), 0.0)
+        to[:, c] = np.where(gain[:, c] > 0, gains.argmax(axis=1), np.nan)  # else it stays
         cost[:, c] = np.where(gain[:, c] > 0, unit_of(budget, group.column), 0.0)
         count[:, c] = 1.0
     return _Steps(gain, cost, to, count)

@@ -102,6 +102,13 @@ def test_a_census_needs_no_positive_control_and_asking_does():
     assert asked.why_invalid == "was not run on unprotected data"
 
 
+def test_a_budget_that_no_change_is_within_proves_nothing():
+    target = _linear(budget=replace(BUDGET, norm="columns", most=0.9))
+    report = attack(target, unprotected=_linear(), families=["evasion"])
+    assert {it.verdict for it in report.findings} == {"INVALID"}
+    assert "nothing may be changed" in report.findings[0].why_invalid
+
+
 def test_an_attack_that_finds_nothing_any_more_is_invalid(monkeypatch):
     def weak(*given: Any, **settings: Any) -> Any:
         found = flip_by_labels(*given, **settings)

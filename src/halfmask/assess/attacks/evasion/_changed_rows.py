@@ -121,7 +121,7 @@ class _Evasion(DeclaredAttack, target=ModelTarget, needs=(given("budget", LACKS_
             raise DataError(f"The model predicts none of {len(truth):,} non-members right.")
         chosen = there[some_rows(len(there), self.rows, rng)]
         rows, seen = as_columns(take_rows(target.non_members, chosen)), as_columns(target.members)
-        budget = replace(required(target.budget, LACKS_BUDGET), knows=self.knows).for_rows(seen)
+        budget = replace(required(target.budget, LACKS_BUDGET), knows=self.knows).for_attack(seen)
         is_known = self.knows == "model" and hasattr(target.model, "n_features_in_")
         costs = cost_to_flip(
             # asked, a model gets rows of its own kind

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_selector, make_column_transformer
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -121,6 +121,32 @@ def test_the_same_seed_gives_the_same_numbers():
         for _ in range(2)
     ]
     assert numbers[0].to_dict() == numbers[1].to_dict()
+
+
+def test_each_stage_says_which_share_of_it_is_done_and_no_model_is_attacked_twice():
+    told: dict[str, list[float | None]] = {}
+    assess_robustness(
+        TREE,
+        ROWS,
+        LABELS,
+        budget=BUDGET,
+        shares=(0.05, 0.2),
+        **{**FEW, "hardened": True},
+        progress=lambda stage, share=None: told.setdefault(stage, []).append(share),
+    )
+    assert list(told) == ["plain", "hardened", "suspicious rows", "suspicious blocks"]
+    for name in ("plain", "hardened"):  # itself, without hostile rows, by four poisons of two sizes
+        assert told[name] == pytest.approx(np.arange(10) / 10)
+    assert told["suspicious blocks"] == pytest.approx(np.arange(11) / 11)
+
+
+def test_a_pipeline_that_reads_pandas_alone_gets_a_hint():
+    texts = make_column_selector(dtype_exclude="number")
+    encoder = make_column_transformer((OneHotEncoder(), texts), remainder="passthrough")
+    model = make_pipeline(encoder, DecisionTreeClassifier())
+    with pytest.raises(DataError) as caught:
+        assess_robustness(model, ROWS, LABELS, budget=BUDGET, shares=(), **FEW)
+    assert "make_column_selector" in str(caught.value.hint)
 
 
 def test_a_constant_model_cant_be_flipped():

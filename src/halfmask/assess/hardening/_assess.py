@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,12 +41,15 @@ if TYPE_CHECKING:
 OWNER = "assess_robustness"
 #: A column of groups has at most so many; every table has so many blocks of rows.
 MOST_GROUPS, BLOCKS = 20, 10
-#: Models of partitions ask all of their voters: of a tenth of the rows, of a hundred at least.
-SLOWER, LEAST = 10, 100
+#: Models of partitions ask all of their voters: of a tenth of the rows, of a hundred at least, and
+#: with a third of the search.
+SLOWER, LEAST, EFFORT = 10, 100, 3
 #: What the names of measures say: of evasion, and of poisoning.
 MEASURES = ("rows that flip", "hostile rows")
 #: So many suspicious rows are named.
 NAMED = 10
+#: Attacks see so many held-out rows: poisoning asks dozens of models about each of them.
+MOST_ASKED = 3_000
 
 
 def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
@@ -92,11 +96,12 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     groups
         A column of groups, such as a sex, whose costs are compared.
     attacked_rows
-        Costs are found of so many held-out rows at most.
+        Costs are found of so many held-out rows at most. Poisoning asks twice as many, and 3,000
+        at least.
     random_state
         The seed of everything.
     progress
-        Called with the name of each step and the fraction that is done.
+        Called with the name of each step and the fraction of it that is done.
 
     Returns
     -------
@@ -146,25 +151,37 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         member_labels=known[train],
         non_members=table[test],
         non_member_labels=known[test],
-        groups=None if groups is None else _groups(table, groups, order),
         budget=budget,
+    )
+    drawn = np.random.default_rng((random_state, 1)).permutation(len(test))
+    drawn = np.sort(drawn[: max(MOST_ASKED, 2 * attacked_rows)])
+    attacked = replace(
+        case,
+        non_members=case.non_members[drawn],
+        non_member_labels=case.non_member_labels[drawn],
+        groups=None
+        if groups is None
+        else _groups(table, groups, np.concatenate([train, test[drawn]])),
     )
     parts = None if regresses else partitions
     learners = _learners(estimator, budget, parts, k, quasi_identifiers, hardened=hardened)
     poisons: list[Attack] = []
     if shares and not regresses:
-        of_rows = [it for it in poisoning.ATTACKS if it.attacks is ModelTarget]
+        # backdoors come first: their models answer for the others, too
+        of_rows = [it for it in reversed(poisoning.ATTACKS) if it.attacks is ModelTarget]
         poisons = [it(shares=tuple(shares)) for it in of_rows]  # type: ignore[call-arg] # theirs
     plain, models = None, []
-    for place, (name, learn) in enumerate(learners.items()):
-        progress(name, place / (len(learners) + 1))
+    n_models = 2 + len(poisons) * len(shares) if poisons else 1
+    for name, learner in learners.items():
+        learn = _counted(learner, progress, name, n_models)
         model = learn(case.members, case.member_labels, random_state)
         is_slow = isinstance(model, PartitionedClassifier)
         fewer = min(attacked_rows, max(LEAST, attacked_rows // SLOWER))
+        settings: Any = {"rows": fewer, "effort": EFFORT} if is_slow else {"rows": attacked_rows}
         evade = (KnownModel if budget.knows == "model" else LabelsOnly)(
-            rows=fewer if is_slow else attacked_rows, difference=difference if regresses else None
+            difference=difference if regresses else None, **settings
         )
-        target = replace(case, model=model, train=learn)
+        target = replace(attacked, model=model, train=learn)
         plain = plain or target
         report = attack(
             target,
@@ -173,9 +190,10 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
             measures=MEASURES[: 1 + bool(poisons)],  # asked for, none is left out for few rows
             random_state=random_state,
         )
-        models.append(_assessed(name, target, LAST_COSTS.pop(target, None), report))
-    progress("suspicious rows", len(learners) / (len(learners) + 1))
+        models.append(_assessed(name, model, case, LAST_COSTS.pop(target, None), report))
+    progress("suspicious rows", 0.0)
     doubts = () if regresses else suspect_labels(case.members, case.member_labels).rows(NAMED)
+    relearn = _counted(learners["plain"], progress, "suspicious blocks", BLOCKS + 1)
     return RobustnessAssessment(
         rows=len(train),
         held_out_rows=len(test),
@@ -183,7 +201,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         budget=budget,
         models=tuple(models),
         suspicious_rows=tuple(int(train[it]) for it in doubts),
-        suspicious_blocks=_blocks(case, learners["plain"], order, random_state),
+        suspicious_blocks=_blocks(case, relearn, order, random_state),
     )
 
 
@@ -246,15 +264,25 @@ def _learners(
     return {name: learn for name, learn in found.items() if learn is not None}
 
 
+def _counted(learn: Train, progress: Progress, stage: str, n: int) -> Train:
+    """Return a learner that says which share of so many models is trained."""
+    trained = count()
+
+    def counted(rows: Rows, labels: Values, seed: int) -> Model:
+        progress(stage, min(next(trained) / n, 1.0))
+        return learn(rows, labels, seed)
+
+    return counted
+
+
 def _assessed(
-    name: str, target: ModelTarget, costs: CostToFlip | None, report: AttackReport
+    name: str, model: Model, case: ModelTarget, costs: CostToFlip | None, report: AttackReport
 ) -> AssessedModel:
     """Return a model with its score, and with what is certified of it."""
-    model, true = target.model, target.non_member_labels
-    predicted = predictions(model, target.non_members)
-    survived = np.full(len(true), -1)
+    true, survived = case.non_member_labels, np.full(len(case.non_member_labels), -1)
+    predicted = predictions(model, case.non_members)
     if isinstance(model, PartitionedClassifier):
-        survived = np.where(predicted == true, model.certified_rows(target.non_members), -1)
+        survived = np.where(predicted == true, model.certified_rows(case.non_members), -1)
     return AssessedModel(
         name=name,
         score=float((r2_score if is_regressor(model) else accuracy_score)(true, predicted)),

@@ -27,6 +27,7 @@ from halfmask.training import Encoding
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats, Ints, Model, Values
 
+_READS = "It gets a frame of polars. Name columns in it: make_column_selector only reads pandas."
 #: Rows and their labels.
 Labelled: TypeAlias = "tuple[pl.DataFrame, Values]"
 #: Trains a model of rows and labels, with or without a defence.
@@ -137,7 +138,8 @@ def _moved(
 
 def fitted(estimator: Model, rows: pl.DataFrame, labels: Values) -> Model:
     """Return a fitted copy of an estimator."""
-    with foreign(f"{type(estimator).__name__} couldn't be fitted to {rows.height:,} rows"):
+    failed = f"{type(estimator).__name__} couldn't be fitted to {rows.height:,} rows"
+    with foreign(failed, hint=_READS):
         return clone(estimator).fit(rows, labels)
 
 

@@ -45,8 +45,9 @@ _NEEDED: Final = (500, "non-members")
 _NEEDED_OTHERS: Final = (100, "non-members of other classes")
 #: An accuracy lost of 0.03 is much where few rows are hostile.
 _WHOLE_SCALE: Final = 0.1
-#: What models of clean and of hostile rows predict, of each target that lives.
-_PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Ints, Ints]]]
+#: What models of clean and of hostile rows predict, of each target that lives: it is asked again as
+#: the positive control of others.
+_PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Any, Ints, Ints]]]
 _PREDICTED = WeakKeyDictionary()
 
 
@@ -81,14 +82,15 @@ class _Owner:
         It is asked at once: a function may train the same model again.
         """
         kept = _PREDICTED.setdefault(self.target, {})
-        key = (self.random_state, *kind, *trigger.items())
-        if key not in kept:
+        key = (self.random_state, *kind)
+        # a model that was asked about a trigger was asked about rows without it, too
+        if key not in kept or (trigger and kept[key][0] != trigger):
             model, rows = self._trained(hostile), self.target.non_members
             tried = [rows, self._with(trigger, rows)] if trigger else [rows]
             ask = partial(predicted_codes, model, classes=self.classes, who="A model")
             found = [ask(each) for each in tried]
-            kept[key] = found[0], found[-1]
-        return kept[key]
+            kept[key] = trigger, found[0], found[-1]
+        return kept[key][1:]
 
     def _trained(self, hostile: Hostile) -> Model:
         rows, labels = self.target.members, hostile.labels

@@ -224,6 +224,7 @@ POLARS = {
 }
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("knows", ["model", "labels"])
 @pytest.mark.parametrize("kinds", PANDAS)
 def test_types_of_pandas_cost_the_same(rows, labels, kinds, knows):

@@ -149,7 +149,7 @@ def test_relations_with_a_column_that_stays_are_kept(norm):
 def _flipped_without(model, rows, budget):
     free = AttackerBudget(columns=budget.columns, most=1, norm=budget.norm)
     held = budget.relations[0].holds(rows)
-    return flip_by_labels(model, rows, free).flipped.filter(held)
+    return flip_by_labels(model, rows, free, effort=1).flipped.filter(held)
 
 
 @pytest.mark.parametrize("related", [False, True])
@@ -211,7 +211,8 @@ def test_infinite_cells_stay():
     rows = rows.with_columns(pay=pl.when(pl.col("id") % 9 > 0).then("pay").otherwise(np.inf))
     model = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=5)
     model.fit(rows.select("age", "pay"), labels)
-    found = flip_by_labels(model, rows, _budget("sum", rows, columns={"age": ANY, "pay": ANY}))
+    budget = _budget("sum", rows, columns={"age": ANY, "pay": ANY})
+    found = flip_by_labels(model, rows, budget, effort=1)
     assert found.flipped["pay"].is_infinite().equals(rows["pay"].is_infinite())
     assert np.isfinite(found.found).any()
 
@@ -220,7 +221,8 @@ def test_missing_cells_stay_missing():
     rows, labels = _table()
     model = DecisionTreeClassifier(random_state=0).fit(rows.select("age", "pay"), labels)
     rows = rows.with_columns(pay=pl.when(pl.col("id") % 3 > 0).then("pay"))
-    found = flip_by_labels(model, rows, _budget("sum", rows, columns={"age": ANY, "pay": ANY}))
+    budget = _budget("sum", rows, columns={"age": ANY, "pay": ANY})
+    found = flip_by_labels(model, rows, budget, effort=1)
     assert found.flipped["pay"].is_null().equals(rows["pay"].is_null())
     assert np.isfinite(found.found).any()
 

@@ -160,7 +160,7 @@ ENCODERS: Any = st.sampled_from(
 
 
 @pytest.mark.mostly_slow
-@pytest.mark.parametrize("batch", range(4))
+@pytest.mark.parametrize("batch", range(5))
 @SETTINGS
 @given(
     data=st.data(),
@@ -177,7 +177,7 @@ def test_trees_on_real_and_whole_numbers(batch, data, make, scaler, encoder, see
 
 
 @pytest.mark.mostly_slow
-@pytest.mark.parametrize("batch", range(4))
+@pytest.mark.parametrize("batch", range(5))
 @SETTINGS
 @given(
     data=st.data(),

@@ -15,13 +15,13 @@ from sklearn.linear_model import LogisticRegression
 from halfmask._errors import DataError
 from halfmask.assess.robustness._poison import (
     flip_randomly,
-    flip_surest,
-    insert_surest,
+    flip_typical,
     insert_triggered,
+    insert_typical,
 )
 
-POISONS = (flip_randomly, flip_surest, insert_surest, insert_triggered)
-FLIPS = (flip_randomly, flip_surest)
+POISONS = (flip_randomly, flip_typical, insert_typical, insert_triggered)
+FLIPS = (flip_randomly, flip_typical)
 RNG = np.random.default_rng(0)
 N = 300
 PEOPLE = pl.DataFrame(
@@ -68,7 +68,7 @@ def test_so_many_rows_are_hostile_and_all_others_stay(make, share, labels, seed)
     assert found.labels.dtype == honest.dtype
     assert set(found.labels) <= set(honest)
     n_hostile = len(found.flipped) + len(found.copied)
-    assert abs(n_hostile - share * rows.height) <= 1 or make is flip_surest
+    assert abs(n_hostile - share * rows.height) <= 1 or make is flip_typical
     assert np.array_equal(found.flipped, np.flatnonzero(found.labels[:N] != honest))
     assert not (len(found.copied) if make in FLIPS else len(found.flipped))
 
@@ -80,7 +80,7 @@ def test_the_same_seed_spoils_the_same_rows(make):
     assert np.array_equal(one.labels, two.labels)
 
 
-@pytest.mark.parametrize("make", [flip_surest, insert_surest, insert_triggered])
+@pytest.mark.parametrize("make", [flip_typical, insert_typical, insert_triggered])
 def test_an_aimed_poison_gives_rows_of_other_classes_the_label(make):
     labels = LABELS["texts"]
     found = spoilt(make, labels)
@@ -91,7 +91,7 @@ def test_an_aimed_poison_gives_rows_of_other_classes_the_label(make):
 
 def test_targeted_flips_take_at_most_all_rows_of_other_classes():
     labels = np.array(["x"] * 290 + ["y"] * 10)
-    found = spoilt(flip_surest, labels, share=0.3)
+    found = spoilt(flip_typical, labels, share=0.3)
     assert found.flipped.tolist() == list(range(290, 300))
     assert set(found.labels) == {"x"}
 
@@ -99,7 +99,7 @@ def test_targeted_flips_take_at_most_all_rows_of_other_classes():
 def test_targeted_flips_take_those_far_from_the_boundary():
     rows = pl.DataFrame({"x": RNG.uniform(-1, 1, 4000)})
     labels = (rows["x"].to_numpy() + RNG.normal(0, 0.3, 4000) > 0.1).astype(int)
-    found = spoilt(flip_surest, labels, rows)
+    found = spoilt(flip_typical, labels, rows)
     assert found.towards == 0
     assert rows["x"].to_numpy()[found.flipped].min() > 0.2
 

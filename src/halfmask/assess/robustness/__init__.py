@@ -2,8 +2,8 @@
 
 - :class:`AttackerBudget`: what an attacker may change, how far, and at what cost;
 - :func:`cost_to_flip`: what it costs to flip each prediction, certified, exact and found;
-- :func:`train_hardened`, :func:`suspect_labels`, :func:`suspect_blocks`: defences of training,
-  beside :class:`halfmask.training.PartitionedClassifier`.
+- :func:`train_hardened`, :func:`suspect_labels`, :func:`suspect_blocks`: defences of training.
+  :class:`halfmask.training.PartitionedClassifier` is one more.
 """
 
 from __future__ import annotations

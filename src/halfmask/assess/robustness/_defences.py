@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -27,10 +27,7 @@ from halfmask.training import Encoding
 if TYPE_CHECKING:
     from halfmask.assess._arrays import Floats, Ints, Model, Values
 
-#: The usual reason why an estimator of pandas' users fails.
-READS: Final = (
-    "It gets a frame of polars. Name columns in it: make_column_selector only reads pandas."
-)
+_READS = "It gets a frame of polars. Name columns in it: make_column_selector only reads pandas."
 #: Rows and their labels.
 Labelled: TypeAlias = "tuple[pl.DataFrame, Values]"
 #: Trains a model of rows and labels, with or without a defence.
@@ -142,7 +139,7 @@ def _moved(
 def fitted(estimator: Model, rows: pl.DataFrame, labels: Values) -> Model:
     """Return a fitted copy of an estimator."""
     failed = f"{type(estimator).__name__} couldn't be fitted to {rows.height:,} rows"
-    with foreign(failed, hint=READS):
+    with foreign(failed, hint=_READS):
         return clone(estimator).fit(rows, labels)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FEW: Final = 20
 #: Cells of which the rarest pair is a trigger: the rarest ones alone.
 MOST_CELLS: Final = 40
-#: Rows that an attacker's own model learns; more don't order rows better.
+#: Rows that the surrogate model learns; more don't order rows better.
 MOST_LEARNED: Final = 5_000
 _NONE: Final = np.array([], dtype=np.int64)
 
@@ -61,25 +61,25 @@ def flip_randomly(
     return _relabelled(labels, flipped, classes[(codes[flipped] + steps) % len(classes)])
 
 
-def flip_surest(
+def flip_typical(
     rows: pl.DataFrame, labels: Values, share: float, rng: np.random.Generator
 ) -> Hostile:
-    """Give rows the label of the largest class: those of which an own model is surest.
+    """Relabel rows of other classes as the largest class, those first that are most typical.
 
     They move a boundary further than rows near it. At most all rows of other classes are hostile.
     """
     n = _n_flipped(labels, share)
-    towards, surest = _surest(rows, labels, rng)
-    return _relabelled(labels, np.sort(surest[:n]), towards, towards)
+    towards, typical = _typical(rows, labels, rng)
+    return _relabelled(labels, np.sort(typical[:n]), towards, towards)
 
 
-def insert_surest(
+def insert_typical(
     rows: pl.DataFrame, labels: Values, share: float, rng: np.random.Generator
 ) -> Hostile:
-    """Insert copies of the same rows as `flip_surest`, under the label of the largest class."""
+    """Insert copies of the rows that `flip_typical` chooses, under the largest class."""
     n = _n_inserted(labels, share)
-    towards, surest = _surest(rows, labels, rng)
-    return _inserted(labels, np.resize(surest[:n], n), towards)
+    towards, typical = _typical(rows, labels, rng)
+    return _inserted(labels, np.resize(typical[:n], n), towards)
 
 
 def insert_triggered(
@@ -126,8 +126,8 @@ def _inserted(labels: Values, copied: Ints, towards: Any, **trigger: Any) -> Hos
     return Hostile(every, copied=copied, towards=towards, **trigger)
 
 
-def _surest(rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> tuple[Any, Ints]:
-    """Return the largest class, and all other rows: those first of which an own model is surest."""
+def _typical(rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> tuple[Any, Ints]:
+    """Return the largest class, and rows of others, by the confidence of a surrogate model."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 # loads late
     from threadpoolctl import threadpool_limits  # noqa: PLC0415 # the same
 
@@ -136,7 +136,7 @@ def _surest(rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> tup
     of_class = [rng.permutation(np.flatnonzero(codes == it))[:most] for it in range(len(classes))]
     learned = np.concatenate(of_class)
     model = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=0)
-    failed = f"The attacker's own model couldn't be fitted to {len(learned):,} rows"
+    failed = f"The surrogate model couldn't be fitted to {len(learned):,} rows"
     with foreign(failed), threadpool_limits(limits=1, user_api="openmp"):  # of so few rows
         cells = [it if is_number(it) else it.cast(pl.String).rank("dense") for it in rows]
         features = np.nan_to_num(np.column_stack([numbers(each) for each in cells]))

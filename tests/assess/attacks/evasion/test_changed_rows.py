@@ -182,6 +182,7 @@ def _taller(rows: Any) -> Any:
     return np.column_stack([rows["0"], rows["1"], 0.5 * tall])
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize("kind", range(4))
 @pytest.mark.parametrize("asked", [KnownModel(effort=2), LabelsOnly(effort=2)])
 def test_a_model_gets_rows_of_its_own_kind(kind, asked):

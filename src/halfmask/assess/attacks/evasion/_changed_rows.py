@@ -1,4 +1,4 @@
-"""Changed rows: the share of rows that changes within a budget flip, beside random changes."""
+"""Changed rows: the share of rows that changes within a budget flip, and random ones."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ from halfmask.assess.robustness._budget import as_columns
 from halfmask.assess.robustness._poison import (
     Hostile,
     flip_randomly,
-    flip_surest,
-    insert_surest,
+    flip_typical,
     insert_triggered,
+    insert_typical,
 )
 
 if TYPE_CHECKING:
@@ -45,8 +45,9 @@ _NEEDED: Final = (500, "non-members")
 _NEEDED_OTHERS: Final = (100, "non-members of other classes")
 #: An accuracy lost of 0.03 is much where few rows are hostile.
 _WHOLE_SCALE: Final = 0.1
-#: What models of clean and of hostile rows predict, of each target that lives.
-_PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Ints, Ints]]]
+#: What models of clean and of hostile rows predict, of each target that lives: it is asked again as
+#: the positive control of others.
+_PREDICTED: WeakKeyDictionary[ModelTarget, dict[Any, tuple[Any, Ints, Ints]]]
 _PREDICTED = WeakKeyDictionary()
 
 
@@ -81,14 +82,15 @@ class _Owner:
         It is asked at once: a function may train the same model again.
         """
         kept = _PREDICTED.setdefault(self.target, {})
-        key = (self.random_state, *kind, *trigger.items())
-        if key not in kept:
+        key = (self.random_state, *kind)
+        # a model that was asked about a trigger was asked about rows without it, too
+        if key not in kept or (trigger and kept[key][0] != trigger):
             model, rows = self._trained(hostile), self.target.non_members
             tried = [rows, self._with(trigger, rows)] if trigger else [rows]
             ask = partial(predicted_codes, model, classes=self.classes, who="A model")
             found = [ask(each) for each in tried]
-            kept[key] = found[0], found[-1]
-        return kept[key]
+            kept[key] = trigger, found[0], found[-1]
+        return kept[key][1:]
 
     def _trained(self, hostile: Hostile) -> Model:
         # copies: a function that changes what it gets mustn't change the next model
@@ -186,7 +188,7 @@ class RandomLabelFlips(_RowPoisoning, name="poisoning/random-flips"):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetedLabelFlips(_RowPoisoning, name="poisoning/targeted-flips"):
-    """Give the surest training rows of other classes the label of the largest class.
+    """Relabel the most typical training rows of other classes as the largest class.
 
     Parameters
     ----------
@@ -195,18 +197,19 @@ class TargetedLabelFlips(_RowPoisoning, name="poisoning/targeted-flips"):
 
     Notes
     -----
-    After Biggio, Nelson and Laskov, "Poisoning attacks against support vector machines" (ICML
+    Rows are typical if a surrogate model predicts their true label with high confidence. After
+    Biggio, Nelson and Laskov, "Poisoning attacks against support vector machines" (ICML
     2012), and Xiao, Xiao and Eckert, "Adversarial label flips attack on support vector machines"
     (ECAI 2012). No search finds the true worst: this is a lower bound of the harm.
     """
 
     def _choose(self, owner: _Owner, share: float, rng: np.random.Generator) -> Hostile:
-        return flip_surest(owner.columns, owner.labels, share, rng)
+        return flip_typical(owner.columns, owner.labels, share, rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertedRows(_RowPoisoning, name="poisoning/insertions"):
-    """Insert copies of the surest rows under the label of the largest class.
+    """Insert copies of the most typical rows of other classes under the largest class.
 
     Parameters
     ----------
@@ -215,12 +218,12 @@ class InsertedRows(_RowPoisoning, name="poisoning/insertions"):
 
     Notes
     -----
-    The rows are of other classes. That these are the worst rows isn't proven: measured is a lower
-    bound of the harm.
+    Rows are chosen as by `TargetedLabelFlips`. That these are the worst isn't proven: measured is a
+    lower bound of the harm.
     """
 
     def _choose(self, owner: _Owner, share: float, rng: np.random.Generator) -> Hostile:
-        return insert_surest(owner.columns, owner.labels, share, rng)
+        return insert_typical(owner.columns, owner.labels, share, rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

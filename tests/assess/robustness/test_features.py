@@ -147,6 +147,7 @@ def test_categories_that_the_steps_do_not_know_are_written_where_they_are_let_th
     np.testing.assert_array_equal(found.categories[0].values[3], [0, 0, 0])
 
 
+@pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     "columns",
     [

@@ -31,7 +31,7 @@ from halfmask.guarantees import KAnonymity
 from halfmask.training import AnonymizedEstimator, PartitionedClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from halfmask.assess._arrays import Bools, Floats, Ints, Model, Rows, Values
     from halfmask.assess.attacks import Attack, AttackReport
@@ -116,20 +116,8 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     DataError
         If rows or labels are missing, or a model can't be trained.
     """
-    is_one = hasattr(estimator, "get_params") and not isinstance(estimator, type)
-    if not (is_one and (is_classifier(estimator) or is_regressor(estimator))):
-        raise ParameterError(
-            f"The 'estimator' parameter of {OWNER} must be a classifier or a regressor. "
-            f"Got a value of type {type(estimator).__name__}."
-        )
-    if not isinstance(budget, AttackerBudget):
-        raise ParameterError(f"The 'budget' parameter of {OWNER} must be an AttackerBudget.")
+    _check_estimator(estimator, budget, difference)
     regresses = is_regressor(estimator)
-    if regresses and difference is None:
-        raise ParameterError(
-            f"A regressor needs the 'difference' parameter of {OWNER}.",
-            hint="Give by how much a predicted number must change to count as flipped.",
-        )
     integer_at_least(0, owner=OWNER, random_state=random_state)
     integer_at_least(1, owner=OWNER, attacked_rows=attacked_rows)
     number_between(0, 1, owner=OWNER, low_open=True, high_open=True, held_out=held_out)
@@ -138,20 +126,7 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     for share in shares:
         number_between(0, 0.5, owner=OWNER, low_open=True, shares=share)
     table, known = as_columns(rows), _labels_of(labels)
-    order = np.random.default_rng(random_state).permutation(table.height)
-    test, train = map(np.sort, np.split(order, [round(held_out * table.height)]))
-    if known.shape != order.shape or min(len(test), len(train)) <= BLOCKS:
-        raise DataError(
-            f"{OWNER} takes a label for each row, more than {BLOCKS} rows held out, and as many to "
-            f"train on. Got {row_text(len(order))}, and labels of shape {known.shape}."
-        )
-    n_classes = 0 if regresses else len(set(known.tolist()))
-    if n_classes > MOST_CLASSES:
-        raise DataError(
-            f"{OWNER} takes {MOST_CLASSES} classes at most. Got {n_classes:,}.",
-            hint="Is the label a name or a number? A regressor with 'difference' predicts numbers.",
-        )
-    order = np.concatenate([train, test])
+    train, test = _split(table, known, held_out, random_state, regresses=regresses)
     budget.for_attack(table[train])
     case = ModelTarget(
         model=None,
@@ -163,42 +138,26 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
     )
     drawn = np.random.default_rng((random_state, 1)).permutation(len(test))
     drawn = np.sort(drawn[: max(MOST_ASKED, 2 * attacked_rows)])
+    of_rows = np.concatenate([train, test[drawn]])
     attacked = replace(
         case,
         non_members=case.non_members[drawn],
         non_member_labels=case.non_member_labels[drawn],
-        groups=None
-        if groups is None
-        else _groups(table, groups, np.concatenate([train, test[drawn]])),
+        groups=None if groups is None else _groups(table, groups, of_rows),
     )
     parts = None if regresses else partitions
     learners = _learners(estimator, budget, parts, k, quasi_identifiers, hardened=hardened)
+    evade = (KnownModel if budget.knows == "model" else LabelsOnly)(
+        rows=attacked_rows, difference=difference if regresses else None
+    )
     poisons: list[Attack] = []
     if shares and not regresses:
         # backdoors come first: their models answer for the others, too
-        of_rows = [it for it in reversed(poisoning.ATTACKS) if it.attacks is ModelTarget]
-        poisons = [it(shares=tuple(shares)) for it in of_rows]  # type: ignore[call-arg] # theirs
-    plain, models = None, []
+        those = [it for it in reversed(poisoning.ATTACKS) if it.attacks is ModelTarget]
+        poisons = [it(shares=tuple(shares)) for it in those]  # type: ignore[call-arg] # theirs
     n_models = 2 + len(poisons) * len(shares) if poisons else 1
-    for name, learner in learners.items():
-        learn = _counted(learner, progress, name, n_models)
-        model = learn(case.members, case.member_labels, random_state)
-        is_slow = isinstance(model, PartitionedClassifier)
-        fewer = min(attacked_rows, max(LEAST, attacked_rows // SLOWER))
-        settings: Any = {"rows": fewer, "effort": EFFORT} if is_slow else {"rows": attacked_rows}
-        evade = (KnownModel if budget.knows == "model" else LabelsOnly)(
-            difference=difference if regresses else None, **settings
-        )
-        target = replace(attacked, model=model, train=learn)
-        plain = plain or target
-        report = attack(
-            target,
-            unprotected=plain,
-            attacks=[evade, *poisons],
-            measures=MEASURES[: 1 + bool(poisons)],  # asked for, none is left out for few rows
-            random_state=random_state,
-        )
-        models.append(_assessed(name, model, case, LAST_COSTS.pop(target, None), report))
+    counted = {name: _counted(it, progress, name, n_models) for name, it in learners.items()}
+    models = tuple(_attacked(counted, case, attacked, (evade, *poisons), random_state))
     progress("suspicious rows", 0.0)
     doubts = () if regresses else suspect_labels(case.members, case.member_labels).rows(NAMED)
     relearn = _counted(learners["plain"], progress, "suspicious blocks", BLOCKS + 1)
@@ -207,10 +166,72 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         held_out_rows=len(test),
         scored_by="R²" if regresses else "accuracy",
         budget=budget,
-        models=tuple(models),
+        models=models,
         suspicious_rows=tuple(int(train[it]) for it in doubts),
-        suspicious_blocks=_blocks(case, relearn, order, random_state),
+        suspicious_blocks=_blocks(case, relearn, np.concatenate([train, test]), random_state),
     )
+
+
+def _check_estimator(estimator: Model, budget: object, difference: float | None) -> None:
+    is_one = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+    if not (is_one and (is_classifier(estimator) or is_regressor(estimator))):
+        raise ParameterError(
+            f"The 'estimator' parameter of {OWNER} must be a classifier or a regressor. "
+            f"Got a value of type {type(estimator).__name__}."
+        )
+    if not isinstance(budget, AttackerBudget):
+        raise ParameterError(f"The 'budget' parameter of {OWNER} must be an AttackerBudget.")
+    if is_regressor(estimator) and difference is None:
+        raise ParameterError(
+            f"A regressor needs the 'difference' parameter of {OWNER}.",
+            hint="Give by how much a predicted number must change to count as flipped.",
+        )
+
+
+def _split(
+    table: pl.DataFrame, labels: Values, held_out: float, random_state: int, *, regresses: bool
+) -> tuple[Ints, Ints]:
+    """Return the numbers of rows to train on, and of those that are held out."""
+    order = np.random.default_rng(random_state).permutation(table.height)
+    test, train = map(np.sort, np.split(order, [round(held_out * table.height)]))
+    if labels.shape != order.shape or min(len(test), len(train)) <= BLOCKS:
+        raise DataError(
+            f"{OWNER} takes a label for each row, more than {BLOCKS} rows held out, and as many to "
+            f"train on. Got {row_text(len(order))}, and labels of shape {labels.shape}."
+        )
+    n_classes = 0 if regresses else len(set(labels.tolist()))
+    if n_classes > MOST_CLASSES:
+        raise DataError(
+            f"{OWNER} takes {MOST_CLASSES} classes at most. Got {n_classes:,}.",
+            hint="Is the label a name or a number? A regressor with 'difference' predicts numbers.",
+        )
+    return train, test
+
+
+def _attacked(
+    learners: Mapping[str, Train],
+    case: ModelTarget,
+    attacked: ModelTarget,
+    attacks: tuple[KnownModel | LabelsOnly, *tuple[Attack, ...]],
+    seed: int,
+) -> Iterator[AssessedModel]:
+    """Train a model by each learner and attack it; the plain one is every positive control."""
+    plain, (evade, *poisons) = None, attacks
+    for name, learn in learners.items():
+        model, own = learn(case.members, case.member_labels, seed), evade
+        if isinstance(model, PartitionedClassifier):
+            fewer = min(evade.rows, max(LEAST, evade.rows // SLOWER))
+            own = replace(evade, rows=fewer, effort=EFFORT)
+        target = replace(attacked, model=model, train=learn)
+        plain = plain or target
+        report = attack(
+            target,
+            unprotected=plain,
+            attacks=[own, *poisons],
+            measures=MEASURES[: 1 + bool(poisons)],  # asked for, none is left out for few rows
+            random_state=seed,
+        )
+        yield _assessed(name, model, case, LAST_COSTS.pop(target, None), report)
 
 
 def _labels_of(labels: Rows) -> Values:

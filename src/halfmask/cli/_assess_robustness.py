@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from halfmask.assess.hardening import RobustnessAssessment
     from halfmask.assess.robustness import AttackerBudget
     from halfmask.data import Schema
 
@@ -59,6 +60,22 @@ class AttackerOptions:
         return given.for_rows(rows)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefenceOptions:
+    """Which models are compared with the plain one."""
+
+    partitions: int = option(
+        "--partitions NUMBER: Compare a vote of so many models, each trained on a part of the "
+        "rows; 0 leaves it out.",
+        101,
+        min=0,
+    )
+    harden: bool = flag("--harden: Compare a model that is also trained on changed rows.")
+    k: int | None = option(
+        "-k ROWS: Compare a model of classes of at least k rows, by quasi-identifiers.", min=2
+    )
+
+
 @spreads_groups
 def robustness(
     estimator: str = argument(
@@ -73,16 +90,7 @@ def robustness(
     ),
     group: str | None = option("--group COLUMN: Also compare rows by the groups of this column."),
     attacker: AttackerOptions,
-    partitions: int = option(
-        "--partitions NUMBER: Compare a vote of so many models, each trained on a part of the "
-        "rows; 0 leaves it out.",
-        101,
-        min=0,
-    ),
-    harden: bool = flag("--harden: Compare a model that is also trained on changed rows."),
-    k: int | None = option(
-        "-k ROWS: Compare a model of classes of at least k rows, by quasi-identifiers.", min=2
-    ),
+    defences: DefenceOptions,
     policy: str | None = option(
         "--policy POLICY: A policy: the roles of columns, and how TABLE is read."
     ),
@@ -105,16 +113,10 @@ def robustness(
         stages("reading")
         rows, labels, schema = _read(reading, table, policy, label)
         if model is None:
-            is_regressor = difference is not None
-            if not is_regressor and labels.dtype.kind == "f" and (labels % 1).any():
-                raise UsageError("The label is no class, but a number.", hint="Give --difference.")
-            if not is_regressor and labels.dtype.kind in "iuf" and len(set(labels)) > MOST_CLASSES:
-                raise UsageError(
-                    f"The label has more than {MOST_CLASSES} different numbers.",
-                    hint="Give --difference. If they are classes, read them by --dtype as texts.",
-                )
+            if difference is None:
+                _check_classes(labels)
             rows = rows.select(features_of(rows, schema))
-            model = estimator_of(estimator, rows, is_regressor=is_regressor, seed=seed)
+            model = estimator_of(estimator, rows, is_regressor=difference is not None, seed=seed)
         budget = attacker.read(rows, schema)
         if attacker.write_budget is not None:
             with rooms.data.atomic_file(attacker.write_budget) as file:
@@ -127,9 +129,9 @@ def robustness(
             labels,
             budget=budget,
             difference=difference,
-            partitions=partitions or None,
-            hardened=harden,
-            k=k,
+            partitions=defences.partitions or None,
+            hardened=defences.harden,
+            k=defences.k,
             quasi_identifiers=[it for it in schema.quasi_identifiers if it in rows.columns],
             groups=group,
             random_state=seed,
@@ -137,13 +139,30 @@ def robustness(
         )
     if out is not None:
         found.write(Path(out), overwrite=overwrite)
+    told = _sentences(found, verbose=saying.verbose)
+    return saying.say(found.to_dict(), *map(printable, told))
+
+
+def _sentences(found: RobustnessAssessment, *, verbose: bool) -> list[str]:
+    """Return what is shown of an assessment; verbose: with every finding."""
     told = [*found.sentences]
     for each in found.models:
         if n := len([it for it in each.attacks.findings if it.why_invalid]):
             of = len(each.attacks.findings)
             told.append(f"{each.name}: {n} of {of} findings are INVALID and prove nothing.")
-        told += str(each.attacks).splitlines() if saying.verbose else []
-    return saying.say(found.to_dict(), *map(printable, told))
+        told += str(each.attacks).splitlines() if verbose else []
+    return told
+
+
+def _check_classes(labels: NDArray[Any]) -> None:
+    """Refuse labels that are numbers rather than classes."""
+    if labels.dtype.kind == "f" and (labels % 1).any():
+        raise UsageError("The label is no class, but a number.", hint="Give --difference.")
+    if labels.dtype.kind in "iuf" and len(set(labels)) > MOST_CLASSES:
+        raise UsageError(
+            f"The label has more than {MOST_CLASSES} different numbers.",
+            hint="Give --difference. If they are classes, read them by --dtype as texts.",
+        )
 
 
 def _read(

@@ -136,25 +136,13 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         non_member_labels=known[test],
         budget=budget,
     )
-    drawn = np.random.default_rng((random_state, 1)).permutation(len(test))
-    drawn = np.sort(drawn[: max(MOST_ASKED, 2 * attacked_rows)])
-    of_rows = np.concatenate([train, test[drawn]])
-    attacked = replace(
-        case,
-        non_members=case.non_members[drawn],
-        non_member_labels=case.non_member_labels[drawn],
-        groups=None if groups is None else _groups(table, groups, of_rows),
-    )
+    attacked = _drawn(case, table, groups, (train, test), (random_state, attacked_rows))
     parts = None if regresses else partitions
     learners = _learners(estimator, budget, parts, k, quasi_identifiers, hardened=hardened)
     evade = (KnownModel if budget.knows == "model" else LabelsOnly)(
         rows=attacked_rows, difference=difference if regresses else None
     )
-    poisons: list[Attack] = []
-    if shares and not regresses:
-        # backdoors come first: their models answer for the others, too
-        those = [it for it in reversed(poisoning.ATTACKS) if it.attacks is ModelTarget]
-        poisons = [it(shares=tuple(shares)) for it in those]  # type: ignore[call-arg] # theirs
+    poisons = () if regresses else _poisons(shares)
     n_models = 2 + len(poisons) * len(shares) if poisons else 1
     counted = {name: _counted(it, progress, name, n_models) for name, it in learners.items()}
     models = tuple(_attacked(counted, case, attacked, (evade, *poisons), random_state))
@@ -170,6 +158,13 @@ def assess_robustness(  # noqa: PLR0913 # keyword-only, each with a default
         suspicious_rows=tuple(int(train[it]) for it in doubts),
         suspicious_blocks=_blocks(case, relearn, np.concatenate([train, test]), random_state),
     )
+
+
+def _poisons(shares: Sequence[float]) -> tuple[Attack, ...]:
+    """Return all attacks by hostile training rows, where shares of them are given."""
+    # backdoors come first: their models answer for the others, too
+    those = [it for it in reversed(poisoning.ATTACKS) if it.attacks is ModelTarget]
+    return tuple(it(shares=tuple(shares)) for it in those if shares)  # type: ignore[call-arg] # theirs
 
 
 def _check_estimator(estimator: Model, budget: object, difference: float | None) -> None:
@@ -206,6 +201,26 @@ def _split(
             hint="Is the label a name or a number? A regressor with 'difference' predicts numbers.",
         )
     return train, test
+
+
+def _drawn(
+    case: ModelTarget,
+    table: pl.DataFrame,
+    groups: str | None,
+    rows: tuple[Ints, Ints],
+    drawn: tuple[int, int],
+) -> ModelTarget:
+    """Return the case with the held-out rows that attacks see, in their groups."""
+    (train, test), (seed, n_attacked) = rows, drawn
+    order = np.random.default_rng((seed, 1)).permutation(len(test))
+    seen = np.sort(order[: max(MOST_ASKED, 2 * n_attacked)])
+    of_rows = np.concatenate([train, test[seen]])
+    return replace(
+        case,
+        non_members=case.non_members[seen],
+        non_member_labels=case.non_member_labels[seen],
+        groups=None if groups is None else _groups(table, groups, of_rows),
+    )
 
 
 def _attacked(

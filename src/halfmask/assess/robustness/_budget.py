@@ -201,7 +201,7 @@ class AttackerBudget:
         return replace(self, columns=filled)
 
     def for_attack(self, rows: object) -> Self:
-        """Return the budget as `for_rows` does; refuse one that each change costs more than.
+        """Return the budget as `for_rows` does, unless each change costs more.
 
         Parameters
         ----------

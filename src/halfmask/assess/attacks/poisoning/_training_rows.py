@@ -209,7 +209,7 @@ class TargetedLabelFlips(_RowPoisoning, name="poisoning/targeted-flips"):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InsertedRows(_RowPoisoning, name="poisoning/insertions"):
-    """Insert copies of the most typical rows of other classes under the largest class.
+    """Insert copies of typical rows of other classes under the largest class.
 
     Parameters
     ----------

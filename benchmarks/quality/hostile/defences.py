@@ -54,8 +54,8 @@ def partitioned(split: Split, seed: int) -> list[str]:
     scores = [split.score(clone(it).fit(split.rows, split.labels)) for it in models]
     rates = [aimed_at(it.fit(*spoilt), split, poison) for it in models]
     what = f"{PARTITIONS} partitions | trigger rate of a backdoor of {SHARE:.0%}"
-    told = f"{rates[0]:.1%} | {rates[1]:.1%} | {scores[0]:.4f} | {scores[1]:.4f}"
-    return [f"| {what} | {told} |"]
+    cells = f"{rates[0]:.1%} | {rates[1]:.1%} | {scores[0]:.4f} | {scores[1]:.4f}"
+    return [f"| {what} | {cells} |"]
 
 
 def hardened(split: Split, seed: int) -> list[str]:
@@ -68,10 +68,10 @@ def hardened(split: Split, seed: int) -> list[str]:
         models = plain, trained
         costs = [cost_to_flip(it, held, unit_budget(), seen=split.rows) for it in models]
         for what in ("share_flipped", "median"):
-            told = " | ".join(f"{getattr(it, what):.4f}" for it in costs)
+            cells = " | ".join(f"{getattr(it, what):.4f}" for it in costs)
             scores = " | ".join(f"{split.score(it):.4f}" for it in models)
             said = what.replace("_", " ").replace("median", "median cost to flip")
-            lines.append(f"| {name}, hardened | {said} | {told} | {scores} |")
+            lines.append(f"| {name}, hardened | {said} | {cells} | {scores} |")
     return lines
 
 

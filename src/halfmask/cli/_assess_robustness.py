@@ -139,19 +139,19 @@ def robustness(
         )
     if out is not None:
         found.write(Path(out), overwrite=overwrite)
-    told = _sentences(found, verbose=saying.verbose)
-    return saying.say(found.to_dict(), *map(printable, told))
+    sentences = _sentences(found, verbose=saying.verbose)
+    return saying.say(found.to_dict(), *map(printable, sentences))
 
 
 def _sentences(found: RobustnessAssessment, *, verbose: bool) -> list[str]:
     """Return what is shown of an assessment; verbose: with every finding."""
-    told = [*found.sentences]
+    sentences = [*found.sentences]
     for each in found.models:
         if n := len([it for it in each.attacks.findings if it.why_invalid]):
             of = len(each.attacks.findings)
-            told.append(f"{each.name}: {n} of {of} findings are INVALID and prove nothing.")
-        told += str(each.attacks).splitlines() if verbose else []
-    return told
+            sentences.append(f"{each.name}: {n} of {of} findings are INVALID and prove nothing.")
+        sentences += str(each.attacks).splitlines() if verbose else []
+    return sentences
 
 
 def _check_classes(labels: NDArray[Any]) -> None:

@@ -161,7 +161,7 @@ def costs_of(
     columns = [name for name, it in budget.columns.items() if it.change != "no"]
     moved = np.column_stack([changed[it].ne_missing(rows[it]).to_numpy() for it in columns])
     return CostToFlip(
-        certified=np.minimum(certified, found), found=found, exact=np.zeros_like(flips),
+        certified=certified, found=found, exact=np.zeros_like(flips),
         changed=moved & np.isfinite(found)[:, None], columns=tuple(columns), most=budget.most,
         flipped=either(np.isfinite(found), changed, rows),
     )  # fmt: skip

@@ -158,8 +158,8 @@ def _asked(
         moves = (part[known] != made[0]) & ~np.isnan(made[0])
         features = np.flatnonzero(moves.any(axis=0)).tolist()
         if not is_number(cells):
-            values, told = part[known][:, features], tuple(cells.filter(pl.Series(known)))
-            each = CategoryFeatures(cells.name, tuple(features), told, values)
+            values, texts = part[known][:, features], tuple(cells.filter(pl.Series(known)))
+            each = CategoryFeatures(cells.name, tuple(features), texts, values)
             of_categories += [each] if features else []
             continue
         if not known.all():

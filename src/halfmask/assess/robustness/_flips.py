@@ -130,9 +130,9 @@ def flip_by_model(
     certified, changed = search
     least = None if difference is None else difference * (1 - _NEAR)
     flips = differ(predicted, predictions(model, changed), least)
-    told = costs_of(table, changed, budget, flips, certified)
+    costs = costs_of(table, changed, budget, flips, certified)
     # What a column can hold may cost more than the end of a cell: decimals, single precision.
-    return replace(told, exact=np.isclose(certified, told.found, rtol=_SAME, atol=_SAME))
+    return replace(costs, exact=np.isclose(certified, costs.found, rtol=_SAME, atol=_SAME))
 
 
 def _cheaper(known: CostToFlip, asked: CostToFlip) -> CostToFlip:
@@ -146,7 +146,6 @@ def _cheaper(known: CostToFlip, asked: CostToFlip) -> CostToFlip:
     return replace(
         known,
         found=found,
-        certified=np.minimum(known.certified, found),
         changed=np.concatenate([known.changed, asked.changed])[place],
         flipped=flipped,
     )

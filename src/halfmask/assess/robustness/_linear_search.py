@@ -69,9 +69,9 @@ def search_linear(
     weights = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_
     features, weights = mapped.features(rows), np.atleast_2d(np.asarray(weights, float))
     scores = features @ weights.T + model.intercept_
-    told = (model.predict if difference is not None else model.decision_function)(features)
-    told = np.reshape(told, (rows.height, -1))
-    if scores.shape != told.shape or not np.allclose(scores, told, rtol=1e-6, atol=1e-9):
+    own = (model.predict if difference is not None else model.decision_function)(features)
+    own = np.reshape(own, (rows.height, -1))
+    if scores.shape != own.shape or not np.allclose(scores, own, rtol=1e-6, atol=1e-9):
         return None
     if difference is not None:
         far, every = np.full(rows.height, -difference), np.arange(rows.height)

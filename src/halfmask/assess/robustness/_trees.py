@@ -59,12 +59,12 @@ def with_base(trees: ScoredTree, raw: Value, rows: Floats, leaves: Ints) -> Scor
     """Return the trees with what scores begin with; ``None`` if rows have other scores."""
     sums = trees.value[leaves].sum(axis=1)
     if hasattr(raw, "classes_"):  # the model itself: its leaves hold classes, or shares of them
-        told = np.searchsorted(raw.classes_, raw.predict(rows))
-        near = sums[np.arange(len(rows)), told] >= sums.max(axis=1) - _NEAR
+        own = np.searchsorted(raw.classes_, raw.predict(rows))
+        near = sums[np.arange(len(rows)), own] >= sums.max(axis=1) - _NEAR
         return trees if near.all() else None
-    told = np.asarray(raw(rows), dtype=np.float64).reshape(len(rows), -1)
-    left_out = sums.shape[1] - told.shape[1]  # the first of two classes
-    apart = np.concatenate([np.zeros((len(rows), left_out)), told], axis=1) - sums
+    own = np.asarray(raw(rows), dtype=np.float64).reshape(len(rows), -1)
+    left_out = sums.shape[1] - own.shape[1]  # the first of two classes
+    apart = np.concatenate([np.zeros((len(rows), left_out)), own], axis=1) - sums
     near = np.abs(apart - apart[0]) <= _NEAR * (1 + np.abs(sums))
     return trees._replace(base=apart[0]) if near.all() else None
 
@@ -83,7 +83,7 @@ def _joined(parts: Iterator[tuple[Value, ...]], *reading: Value) -> ScoredTree:
         for node, it in found.items()
     }
     cut, value = np.concatenate(cuts).astype(np.float64), np.concatenate(values)
-    cut[list(on_left)] = list(on_left)  # sets are told apart
+    cut[list(on_left)] = list(on_left)  # sets stay apart
     ways = np.concatenate(features), cut, left, right, np.concatenate(missing).astype(bool)
     return ScoredTree(*ways, value, roots, np.zeros(value.shape[1]), on_left, *reading)
 
@@ -137,9 +137,9 @@ def _read_histograms(model: Model) -> tuple[ScoredTree, Value] | None:
 
 
 def _read_lightgbm(model: Model) -> tuple[ScoredTree, Value] | None:
-    told = model.booster_.dump_model()
-    trees, each, parts = told["tree_info"], told["num_tree_per_iteration"], []
-    scale = len(trees) // each if told["average_output"] else 1
+    dump = model.booster_.dump_model()
+    trees, each, parts = dump["tree_info"], dump["num_tree_per_iteration"], []
+    scale = len(trees) // each if dump["average_output"] else 1
     for t, tree in enumerate(trees):
         flat: list[dict[str, Any]] = []
         _flatten(tree["tree_structure"], flat)
@@ -170,12 +170,12 @@ def _flatten(node: dict[str, Any], flat: list[dict[str, Any]]) -> int:
 
 
 def _read_xgboost(model: Model) -> tuple[ScoredTree, Value] | None:
-    told = json.loads(model.get_booster().save_raw("json"))["learner"]["gradient_booster"]
-    trees = told.get("model", {}).get("trees", ())
-    if told["name"] != "gbtree" or any(any(it.get("split_type", ())) for it in trees):
+    dump = json.loads(model.get_booster().save_raw("json"))["learner"]["gradient_booster"]
+    trees = dump.get("model", {}).get("trees", ())
+    if dump["name"] != "gbtree" or any(any(it.get("split_type", ())) for it in trees):
         return None  # linear models, dropout, sets of categories
     parts: list[tuple[Value, ...]] = []
-    for k, it in zip(told["model"]["tree_info"], trees, strict=True):
+    for k, it in zip(dump["model"]["tree_info"], trees, strict=True):
         left, right = np.array(it["left_children"]), np.array(it["right_children"])
         cut = np.array(it["split_conditions"], dtype=np.float32).astype(np.float64)
         value = _in_column(np.where(left < 0, cut, 0.0), k, model)

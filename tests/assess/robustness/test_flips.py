@@ -28,7 +28,14 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from halfmask._errors import ParameterError
-from halfmask.assess.robustness import AttackerBudget, ColumnBudget, Norm, Relation, _flips
+from halfmask.assess.robustness import (
+    AttackerBudget,
+    ColumnBudget,
+    Norm,
+    Relation,
+    _flips,
+    cost_to_flip,
+)
 from halfmask.assess.robustness._black_box import flip_by_labels
 
 NUMBERS, WORDS = ("first", "second"), ("red", "green", "blue")
@@ -336,6 +343,27 @@ def test_forests_cost_what_highs_finds(seed):
     ]
     np.testing.assert_allclose(costs.found, expected, atol=1e-5)
     np.testing.assert_allclose(costs.certified, expected, atol=1e-5)
+
+
+def test_the_cheaper_change_of_both_searches_counts():
+    rng = np.random.default_rng(0)
+    x = rng.random((300, 4))
+    rows = pl.DataFrame(x, schema=["a", "b", "c", "d"])
+    model = RandomForestClassifier(25, random_state=0)
+    model.fit(rows, x.sum(axis=1) + rng.normal(0, 0.4, 300) > 2)
+    budget = AttackerBudget(columns=dict.fromkeys(rows.columns, ColumnBudget()), most=0.1)
+    known = flip_by_model(model, rows[:30], budget, seen=rows)
+    asked = flip_by_labels(model, rows[:30].filter(~known.exact), budget, seen=rows)
+    cheaper = asked.found < known.found[~known.exact] - 1e-9
+    assert cheaper.any()
+    assert not cheaper.all()
+    costs = cost_to_flip(model, rows[:30], budget, seen=rows)
+    expected = known.found.copy()
+    expected[~known.exact] = np.minimum(expected[~known.exact], asked.found)
+    np.testing.assert_array_equal(costs.found, expected)
+    np.testing.assert_array_equal(costs.certified, known.certified)
+    assert (model.predict(costs.flipped) != model.predict(rows[:30])).all()
+    np.testing.assert_allclose(budget.for_rows(rows).cost_of(rows[:30], costs.flipped), costs.found)
 
 
 def test_more_effort_brings_certified_and_found_costs_nearer():

@@ -7,6 +7,18 @@ ask, `_project` holds the folder, `_jobs` runs what takes long, `pages/` has one
 
 from __future__ import annotations
 
-from halfmask.workbench._serving import run_workbench
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from halfmask.workbench._serving import run_workbench
 
 __all__ = ["run_workbench"]
+
+
+def __getattr__(name: str) -> object:
+    """Import the server when it is asked for: a job's process needs none."""
+    if name not in __all__:
+        raise AttributeError(f"module 'halfmask.workbench' has no attribute {name!r}")
+    found = getattr(importlib.import_module("halfmask.workbench._serving"), name)
+    return globals().setdefault(name, found)

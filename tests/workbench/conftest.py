@@ -17,7 +17,7 @@ from halfmask.workbench._app import create_workbench
 
 ADULT = Path(__file__).parents[2] / "examples" / "adult"
 PORT = 8000
-TOKEN = "the-token-of-the-tests"
+TOKEN = "the-token-of-the-tests"  # noqa: S105 # of a server in this process
 ROWS = 2_000
 
 

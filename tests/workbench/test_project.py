@@ -92,7 +92,8 @@ def test_the_stamp_changes_with_the_policy(project):
     assert project.stamp != before
 
 
-def test_the_table_is_remembered_and_a_database_is_not(tmp_path, project, table):
+def test_the_table_is_remembered_and_a_database_is_not(tmp_path, table):
+    Project(tmp_path, str(table))
     again = Project(tmp_path)
     assert again.table_file == table
     Project(tmp_path, "postgresql://me:secret@host/base?table=people")

@@ -1,8 +1,9 @@
 """The workbench: every job in a browser, on 127.0.0.1, for people who don't open a terminal.
 
-Start with `run_workbench`, which `halfmask workbench` calls. Each page is a view of the policy file,
-each click writes a version of it, and the same file runs in the terminal. `_guard` decides who may
-ask, `_project` holds the folder, `_jobs` runs what takes long, `pages/` has one module a page.
+Start with `run_workbench`, which `halfmask workbench` calls. Each page is a view of the policy
+file, each click writes a version of it, and the same file runs in the terminal. `_guard` decides
+who may ask, `_project` holds the folder, `_jobs` runs what takes long, and `pages/` has one module
+for each page.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -184,23 +183,15 @@ def read_policy(where: str) -> Policy | TablesPolicy:
         text = sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ParameterError("The policy on standard input isn't in UTF-8.") from None
-    return _kind_of(text).from_toml(text)
+    return rooms.microdata.policy_class.policy_class(text).from_toml(text)
 
 
 def policy_kind(where: Path) -> type[Policy | TablesPolicy]:
     """Return the kind of a policy file by its keys; loading it raises if it can't be read."""
     try:
-        return _kind_of(where.read_text(encoding="utf-8-sig"))
+        return rooms.microdata.policy_class.policy_class(where.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError):
         return rooms.microdata.Policy
-
-
-def _kind_of(text: str) -> type[Policy | TablesPolicy]:
-    try:
-        is_of_tables = "halfmask-tables" in tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        is_of_tables = False
-    return rooms.crosstabs.TablesPolicy if is_of_tables else rooms.microdata.Policy
 
 
 def make_release(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import halfmask.events.streams
     import halfmask.microdata.exploring
     import halfmask.microdata.opening
+    import halfmask.microdata.policy_class
     import halfmask.trainer.client.content_key
     import halfmask.trainer.queries
     import halfmask.trainer.service

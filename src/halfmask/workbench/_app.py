@@ -1,0 +1,217 @@
+"""The application: pages by name, their actions, and what every page has around it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from halfmask import __version__
+from halfmask.plots.svg import without_controls
+from halfmask.workbench._desk import Desk, Notice, notice_of
+from halfmask.workbench._guard import PageGuard
+from halfmask.workbench._jobs import Jobs
+from halfmask.workbench._page import Answer, Fields, Upload
+from halfmask.workbench._project import Project
+from halfmask.workbench.pages import PAGES, page_named
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from halfmask.workbench._page import Page
+
+#: Of one upload; a larger table is named in the terminal.
+MOST_BYTES: Final = 4 << 30
+_STATIC: Final = Path(__file__).parent / "static"
+_MISSING_TABLE: Final = Notice("No table is open.", "Choose one on the page Data.", "bad")
+_MISSING_POLICY: Final = Notice("There is no policy.", "Make one on the page Columns.", "bad")
+_STALE: Final = Notice(
+    "The policy has changed since the page was opened. Nothing was done.",
+    "This is how it is now: choose again.",
+    "bad",
+)
+
+
+def create_workbench(
+    folder: Path, table: str | None, policy: Path | None, *, token: str, port: int
+) -> PageGuard:
+    """Return the guarded application for a folder."""
+    project = Project(folder, table, policy)
+    desk = Desk(project, Jobs(project.hidden / "jobs"))
+    pages = Pages(desk, port)
+    routes = [
+        Mount("/static", StaticFiles(directory=_STATIC)),
+        Route("/", pages.start),
+        Route("/{page}", pages.show),
+        Route("/{page}/{action}", pages.act, methods=["POST"]),
+    ]
+    app = Starlette(routes=routes)
+    app.state.desk = desk
+    return PageGuard(
+        app,
+        token=token,
+        port=port,
+        most_bytes=MOST_BYTES,
+        working=lambda: any(each.is_running for each in desk.jobs.all()),
+        close=lambda: _cancel_all(desk),
+    )
+
+
+def _cancel_all(desk: Desk) -> None:
+    """End what runs: it must not go on when the terminal is closed."""
+    for job in desk.jobs.all():
+        if job.is_running:
+            desk.jobs.cancel(job.id)
+
+
+class Pages:
+    """Answers requests: a page is shown, an action is done and leads to a page."""
+
+    def __init__(self, desk: Desk, port: int) -> None:
+        self.desk = desk
+        self._port = port
+        self._environment = _environment()
+
+    async def start(self, _: Request) -> Response:
+        """Lead to where the work goes on."""
+        project = self.desk.project
+        to = "data" if not project.has_table else "protect" if project.has_policy else "columns"
+        return RedirectResponse(f"/{to}", 303)
+
+    async def show(self, request: Request) -> Response:
+        """Show a page."""
+        page = page_named(request.path_params["page"])
+        if page is None:
+            return self._failed(Notice("There is no such page.", "Choose one above.", "bad"), 404)
+        return await run_in_threadpool(self._shown, page, dict(request.query_params))
+
+    def _shown(self, page: Page, query: Mapping[str, str]) -> Response:
+        try:
+            lacking = self._lacking(page)
+            if lacking is not None:
+                return self._failed(lacking, 200, page)
+            context = page.show(self.desk, query)
+            return self._html(page.template, page=page, **context)
+        except Exception as error:  # noqa: BLE001 # every error gets a page in words
+            return self._failed(notice_of(error), 422, page)
+
+    def _lacking(self, page: Page) -> Notice | None:
+        project = self.desk.project
+        if page.needs and not project.has_table:
+            return _MISSING_TABLE
+        return _MISSING_POLICY if page.needs == "policy" and not project.has_policy else None
+
+    async def act(self, request: Request) -> Response:
+        """Do what a form asks for, and lead to a page."""
+        page = page_named(request.path_params["page"])
+        name = request.path_params["action"]
+        common = {"undo": _undo, "redo": _redo}
+        action = None if page is None else page.actions.get(name) or common.get(name)
+        if page is None or action is None:
+            return self._failed(Notice("There is no such action.", None, "bad"), 404)
+        with _uploads_of(self.desk) as folder:
+            fields = await _fields_of(request, folder)
+
+            def do() -> Answer:
+                with self.desk.lock:
+                    if fields.text("version") != self.desk.project.stamp:
+                        self.desk.say(_STALE)
+                        return Answer()
+                    try:
+                        return action(self.desk, fields) or Answer()
+                    except Exception as error:  # noqa: BLE001 # as above
+                        self.desk.say(notice_of(error))
+                        return Answer(query=_place_of(fields))
+
+            return self._led(page, await run_in_threadpool(do))
+
+    def _led(self, page: Page, answer: Answer) -> Response:
+        if answer.notice:
+            self.desk.say(Notice(answer.notice))
+        if answer.file is not None:
+            return FileResponse(answer.file, filename=answer.file.name)
+        query = f"?{urlencode(answer.query)}" if answer.query else ""
+        return RedirectResponse(f"/{answer.to or page.name}{query}", 303)
+
+    def _failed(self, notice: Notice, status: int, page: Page | None = None) -> Response:
+        return self._html("failed.html", status, page=page, failure=notice)
+
+    def _html(self, template: str, status: int = 200, **context: Any) -> Response:  # noqa: ANN401
+        project = self.desk.project
+        text = self._environment.get_template(template).render(
+            pages=PAGES,
+            project=project,
+            history=project.history,
+            notices=self.desk.take_notices(),
+            halfmask=__version__,
+            **context,
+        )
+        return HTMLResponse(text, status)
+
+
+def _environment() -> Environment:
+    found = Environment(
+        loader=PackageLoader("halfmask.workbench"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters["percent"] = lambda share: f"{share:.1%}"
+    found.filters["count"] = lambda number: f"{number:,}"
+    # Marks that turn the direction of text would let a cell rewrite the words around it.
+    found.filters["plain"] = lambda value: without_controls(str(value))
+    return found
+
+
+def _undo(desk: Desk, _: Fields) -> Answer:
+    undone = desk.project.undo()
+    return Answer(notice="Nothing to undo." if undone is None else f"Undone: {undone.why}.")
+
+
+def _redo(desk: Desk, _: Fields) -> Answer:
+    done = desk.project.redo()
+    return Answer(notice="Nothing to redo." if done is None else f"Done again: {done.why}.")
+
+
+def _place_of(fields: Fields) -> dict[str, str]:
+    """Return where the page was, as its forms say in fields that begin with ``at-``."""
+    return {name[3:]: texts[0] for name, texts in fields.texts.items() if name.startswith("at-")}
+
+
+@contextmanager
+def _uploads_of(desk: Desk) -> Iterator[Path]:
+    """Make a folder for the files of one form, which goes when the form is answered."""
+    with tempfile.TemporaryDirectory(prefix="upload-", dir=desk.project.hidden) as folder:
+        yield Path(folder)
+
+
+async def _fields_of(request: Request, folder: Path) -> Fields:
+    texts: dict[str, list[str]] = {}
+    uploads: dict[str, Upload] = {}
+    async with request.form(max_files=20, max_fields=20_000) as form:
+        for name, value in form.multi_items():
+            if not isinstance(value, UploadFile):
+                texts.setdefault(name, []).append(value)
+            elif value.filename:
+                uploads[name] = await run_in_threadpool(_keep, value, folder / str(len(uploads)))
+    return Fields(texts, uploads)
+
+
+def _keep(upload: UploadFile, where: Path) -> Upload:
+    with where.open("xb") as file:
+        where.chmod(0o600)
+        shutil.copyfileobj(upload.file, file)
+    return Upload(Path((upload.filename or "").replace("\\", "/")).name, where)

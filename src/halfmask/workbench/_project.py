@@ -1,0 +1,223 @@
+"""The project: a folder with a policy file, the table that is open, and the file's versions.
+
+Nothing outside of the folder is read or written but the table that the terminal named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from halfmask._errors import DataError, ParameterError, PolicyError
+from halfmask.data import atomic_file, is_database_url, open_table
+from halfmask.workbench._history import History, Version, digest_of
+
+if TYPE_CHECKING:
+    import polars as pl
+    import tomlkit
+
+    from halfmask.crosstabs import TablesPolicy
+    from halfmask.data import ReadOptions, Source
+    from halfmask.microdata import Policy
+
+_OUTSIDE: Final = "Changed outside of the workbench"
+#: The seed of samples: the same table gives the same numbers each time a page is opened.
+_SEED: Final = 20261129
+
+
+class Project:
+    """A folder, its policy file and the table that the policy is about."""
+
+    def __init__(self, folder: Path, table: str | None = None, policy: Path | None = None) -> None:
+        self.folder = folder.resolve()
+        self.hidden = self.folder / ".halfmask"
+        self.hidden.mkdir(mode=0o700, exist_ok=True)
+        self._state = self.hidden / "project.json"
+        stored = json.loads(self._state.read_text("utf-8")) if self._state.is_file() else {}
+        self.policy_file = self._policy_at(policy, stored)
+        #: What is open: a path, or the address of a database, which is never kept on disk.
+        self.table = table or stored.get("tables", {}).get(self.policy_file.name)
+        self._rows: dict[object, pl.DataFrame] = {}
+        self._sources: dict[object, Source] = {}
+        self._remember()
+
+    def _policy_at(self, given: Path | None, stored: dict[str, Any]) -> Path:
+        if given is None:
+            return self.folder / stored.get("policy", "policy.toml")
+        where = given.resolve()
+        if where.parent != self.folder:
+            raise ParameterError("The policy must lie in the folder of the workbench.")
+        return where
+
+    def __repr__(self) -> str:
+        return f"Project(has_table={self.has_table}, has_policy={self.has_policy})"
+
+    # ------------------------------------------------------------------ table
+
+    @property
+    def has_table(self) -> bool:
+        """Whether a table is open and still there."""
+        if self.table is None:
+            return False
+        return is_database_url(self.table) or Path(self.table).exists()
+
+    @property
+    def table_file(self) -> Path | None:
+        """The file of the table, unless it is in a database."""
+        if self.table is None or is_database_url(self.table):
+            return None
+        return Path(self.table)
+
+    def open(self, table: str) -> None:
+        """Take another table: one that can't be read leaves the one that is open."""
+        open_table(table)
+        self.table = table
+        self._remember()
+
+    def inside(self, name: str) -> Path:
+        """Return a file's path in the folder; names that lead elsewhere are refused."""
+        where = self.folder / name
+        if not name or "\0" in name or not where.resolve().is_relative_to(self.folder):
+            raise ParameterError("The name must be that of a file in the folder of the workbench.")
+        return where
+
+    def source(self, options: ReadOptions | None = None) -> Source:
+        """Return the opened table, read as the policy says, or by options that are given."""
+        if self.table is None or not self.has_table:
+            raise DataError("No table is open.", hint="Choose one on the page Data.")
+        options = self.read_options() if options is None else options
+        key = (self._stamp(), repr(options))
+        if key not in self._sources:
+            self._sources = {key: open_table(self.table, options=options)}
+        return self._sources[key]
+
+    def read_options(self) -> ReadOptions:
+        """Return how the policy says that the table is read."""
+        from halfmask.data import ReadOptions  # noqa: PLC0415 # as above
+
+        if not self.has_policy:
+            return ReadOptions()
+        policy = self.policy()
+        return policy.read_options() if hasattr(policy, "read_options") else ReadOptions()
+
+    def rows(self) -> pl.DataFrame:
+        """Return all rows as the policy reads them; they are read once for each file."""
+        import polars as pl  # noqa: PLC0415 # the page must be ready within a second
+
+        options = self.read_options()
+        key = (self._stamp(), repr(options))
+        if key not in self._rows:
+            self._rows = {key: pl.concat(self.source(options).batches(), how="vertical")}
+        return self._rows[key]
+
+    def sample(self, n: int) -> pl.DataFrame:
+        """Return so many rows, drawn with a fixed seed, or all of a smaller table."""
+        rows = self.rows()
+        return rows if rows.height <= n else rows.sample(n, seed=_SEED)
+
+    def _stamp(self) -> tuple[object, ...]:
+        """Return what changes when the table does."""
+        file = self.table_file
+        if file is None or not file.is_file():
+            return (self.table,)
+        found = file.stat()
+        return (self.table, found.st_mtime_ns, found.st_size, found.st_ino)
+
+    # ------------------------------------------------------------------ policy
+
+    @property
+    def has_policy(self) -> bool:
+        """Whether the policy file is there."""
+        return self.policy_file.is_file()
+
+    @property
+    def stamp(self) -> str:
+        """What changes when the policy does: a form of an older page is refused by it."""
+        return digest_of(self.policy_text())[:16] if self.has_policy else "none"
+
+    @property
+    def history(self) -> History:
+        """The versions of the policy file; one that others changed is kept as a version."""
+        name = hashlib.sha256(self.policy_file.name.encode()).hexdigest()[:16]
+        history = History(self.hidden / "history" / name)
+        if self.has_policy:
+            history.add(self.policy_text(), _OUTSIDE if history.versions else "Opened")
+        return history
+
+    def policy_text(self) -> str:
+        """Return the policy file's text."""
+        try:
+            return self.policy_file.read_bytes().decode("utf-8-sig")
+        except FileNotFoundError:
+            raise PolicyError("There is no policy.", hint="Make one on the page Columns.") from None
+        except UnicodeDecodeError:
+            raise PolicyError("The policy file isn't in UTF-8.") from None
+
+    def any_policy(self) -> Policy | TablesPolicy:
+        """Return the policy: of people, or of tables of counts."""
+        return self._read(self.policy_text())
+
+    def policy(self) -> Policy:
+        """Return the policy of people; it raises for one of tables of counts."""
+        from halfmask.microdata import Policy  # noqa: PLC0415 # as above
+
+        return Policy.from_toml(self.policy_text(), folder=self.folder)
+
+    def _read(self, text: str) -> Policy | TablesPolicy:
+        from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
+
+        return policy_class(text).from_toml(text, folder=self.folder)
+
+    @contextmanager
+    def editing(self, why: str) -> Iterator[tomlkit.TOMLDocument]:
+        """Change the policy as a document; what isn't valid raises, and the file stays."""
+        import tomlkit  # noqa: PLC0415 # as above
+
+        document = tomlkit.parse(self.policy_text())
+        yield document
+        self.replace(tomlkit.dumps(document), why)
+
+    def replace(self, text: str, why: str) -> None:
+        """Write another policy as a version; what isn't valid raises, and the file stays."""
+        self._read(text)
+        history = self.history  # keeps what is there before it is replaced
+        self._write(text)
+        history.add(text, why)
+        self._remember()
+
+    def undo(self) -> Version | None:
+        """Go back one version; return the one that is undone."""
+        history = self.history
+        if not history.can_undo:
+            return None
+        self._write(history.text(-1))
+        undone = history.versions[history.at]
+        history.go(-1)
+        return undone
+
+    def redo(self) -> Version | None:
+        """Go forward to a version that was undone, and return it."""
+        history = self.history
+        if not history.can_redo:
+            return None
+        self._write(history.text(1))
+        return history.go(1)
+
+    def _write(self, text: str) -> None:
+        with atomic_file(self.policy_file, overwrite=True) as file:
+            file.write(text.encode("utf-8"))
+
+    def _remember(self) -> None:
+        """Keep which table belongs to which policy file, for the next start."""
+        stored = json.loads(self._state.read_text("utf-8")) if self._state.is_file() else {}
+        tables = dict(stored.get("tables", {}))
+        if self.table is not None and not is_database_url(self.table):  # it may hold a password
+            tables[self.policy_file.name] = os.path.abspath(self.table)  # noqa: PTH100 # keeps links
+        text = json.dumps({"policy": self.policy_file.name, "tables": tables}, indent=1)
+        with atomic_file(self._state, overwrite=True) as file:
+            file.write(text.encode("utf-8"))

@@ -110,7 +110,9 @@ def names_in(where: Path, kind: Kind) -> list[str]:
 
                 return list(fastexcel.read_excel(where).sheet_names)
             with closing(open_sqlite(where)) as base:
-                found = base.execute("SELECT name FROM sqlite_schema WHERE type != 'index'")
+                found = base.execute(
+                    "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name"
+                )
                 return [str(name) for (name,) in found if not str(name).startswith("sqlite_")]
     except HalfmaskError:  # its name can be typed
         return []

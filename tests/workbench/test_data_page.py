@@ -167,7 +167,7 @@ def test_a_file_waits_until_it_is_said_how_it_is_read(bench):
     words = bench.post(
         "/data/read", encoding="latin-1", delimiter="", header="", marks="", empty="on"
     )
-    assert "Read 1 rows and 2 columns." in words
+    assert "Read 1 row and 2 columns." in words
     assert "München" in words
     assert files_of(bench) == ["orte.csv"]
     assert bench.project.waiting is None
@@ -187,7 +187,7 @@ def test_tables_of_the_folder_are_listed_and_chosen(bench):
     pl.DataFrame({"x": [3]}).write_parquet(parts / "2.parquet")
     bench.get("/data")
     assert set(re.findall(r'<option value="([^"]+)">', bench.html)) == {"people.csv", "parts"}
-    assert "Read 3 rows and 1 columns." in bench.post("/data/choose", name="parts")
+    assert "Read 3 rows and 1 column." in bench.post("/data/choose", name="parts")
     assert "Read 4 rows" in bench.post("/data/choose", name="people.csv")
 
 
@@ -225,9 +225,9 @@ def test_a_table_of_a_database_file_is_opened_by_its_address(bench):
     assert "How is shop.db read?" in words
     assert "others, people" in words
     words = bench.post("/data/read", table="people", marks="", empty="on")
-    assert "Read 2 rows and 1 columns." in words
+    assert "Read 2 rows and 1 column." in words
     assert bench.project.reading == {"table": "people"}
-    assert "Read 1 rows" in bench.post("/data/connect", url="sqlite:///shop.db?table=others")
+    assert "Read 1 row" in bench.post("/data/connect", url="sqlite:///shop.db?table=others")
 
 
 def test_the_address_of_a_database_is_not_kept_on_disk(bench, monkeypatch):
@@ -409,7 +409,9 @@ def test_rows_are_sorted_by_the_number_of_a_column(long_bench):
     long_bench.get("/data?sort=0&down=1&first=100")
     assert first_cells(long_bench)[0] == ("101", "150")
     assert 'aria-sort="descending"' in long_bench.html
-    assert re.search(r'rel="next" href="/data\?sort=0&amp;down=1&amp;first=200"', long_bench.html)
+    assert re.search(
+        r'rel="next" href="/data\?sort=0&amp;down=1&amp;first=200#rows"', long_bench.html
+    )
     long_bench.get("/data?sort=1&first=200")  # the missing ones are last
     assert '<span class="soft">missing</span>' in long_bench.html
 

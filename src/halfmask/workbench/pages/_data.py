@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import polars as pl
 
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask.data import is_database_url
+from halfmask.description.reading_section import reading_of
 from halfmask.workbench._desk import Desk, notice_of
 from halfmask.workbench._page import Answer, Fields, Page
 from halfmask.workbench._project import Project, Waiting
-
-if TYPE_CHECKING:
-    import polars as pl
+from halfmask.workbench.pages._column_profile import profile
+from halfmask.workbench.pages._table_files import (
+    check_unpacked,
+    forget_aside,
+    keep_copy,
+    local_of,
+    put_aside,
+    tables_in,
+)
+from halfmask.workbench.pages._table_form import end_of, form_of, reading_from
 
 _ROWS: Final = 100
 #: A page of a table with very many columns has fewer rows.
@@ -25,7 +35,6 @@ _OPEN_COLUMNS: Final = 60
 
 
 def _show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
-    from halfmask.workbench.pages._table_files import tables_in  # noqa: PLC0415 # as below
 
     project = desk.project
     found: dict[str, Any] = {"opened": None, "form": None, "waiting": None, "grid": None}
@@ -43,10 +52,6 @@ def _show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
 
 def _opened(project: Project) -> dict[str, Any]:
     """Return what is said of the open table, and of each of its columns."""
-    from halfmask.workbench.pages._column_profile import (  # noqa: PLC0415 # ready in a second
-        profile,
-    )
-
     source = project.source()
     policy = project.any_policy() if project.has_policy else None
     columns = getattr(policy, "columns", None) or {}
@@ -63,8 +68,6 @@ def _opened(project: Project) -> dict[str, Any]:
 
 def _form(project: Project) -> dict[str, Any] | None:
     """Return the form for the file that couldn't be read, or for the table that is open."""
-    from halfmask.workbench.pages._table_form import end_of, form_of  # noqa: PLC0415 # as above
-
     waiting = project.waiting
     if waiting is not None:
         options = project.options_with(waiting.reading)
@@ -84,8 +87,6 @@ def _form(project: Project) -> dict[str, Any] | None:
 
 def _reading(project: Project) -> dict[str, Any]:
     """Return how the open table is read, as a policy has it."""
-    from halfmask.description.reading_section import reading_of  # noqa: PLC0415 # as above
-
     return reading_of(project.read_options())
 
 
@@ -133,8 +134,6 @@ def _order(
     rows: pl.DataFrame, sort: int, search: tuple[int, str] | None, *, is_down: bool
 ) -> pl.Series | None:
     """Return the numbers of the rows that are shown, in order; ``None`` for all of them."""
-    import polars as pl  # noqa: PLC0415 # as above
-
     if sort < 0 and search is None:
         return None
     held = pl.Series(range(0), dtype=pl.UInt32)
@@ -168,23 +167,61 @@ def _open(desk: Desk, fields: Fields) -> Answer:
     upload = fields.upload("file")
     if upload is None:
         raise ParameterError("No file was chosen.", hint="Drop a file, or choose one.")
-    return _bring(desk.project, upload.name, upload.path, None)
+    return _take_file(desk.project, upload.path, named=upload.name)
 
 
-def _bring(
+def _choose(desk: Desk, fields: Fields) -> Answer:
+    name = fields.text("name")
+    if name not in tables_in(desk.project):
+        raise ParameterError(
+            "There is no such table in the folder.", hint="Choose one of the list."
+        )
+    return _take_file(desk.project, desk.project.inside(name))
+
+
+def _connect(desk: Desk, fields: Fields) -> Answer:
+    table, name = local_of(desk.project, fields.text("url"))
+    if is_database_url(table):
+        return _take(desk.project, table)
+    return _take_file(desk.project, Path(table), _reading(desk.project) | {"table": name})
+
+
+def _read(desk: Desk, fields: Fields) -> Answer:
+    """Read the table again as the form says: the one that is open, or the one that waits."""
+    project, waiting = desk.project, desk.project.waiting
+    anew = fields.has("anew")
+    if waiting is None:
+        reading = reading_from(fields, _reading(project))
+        return _take(project, project.table or "", reading, anew=anew)
+    reading = reading_from(fields, waiting.reading)
+    named = waiting.path.name if waiting.path.is_relative_to(project.hidden) else ""
+    return _take_file(project, waiting.path, reading, anew=anew, named=named)
+
+
+def _mark(desk: Desk, fields: Fields) -> Answer:
+    """Read a text that stands for missing cells as missing."""
+    reading = _reading(desk.project)
+    marks = [*(reading.get("missing") or [""]), *fields.all("marker")]
+    reading["missing"] = list(dict.fromkeys(marks))
+    return _take(desk.project, desk.project.table or "", reading)
+
+
+def _take_file(
     project: Project,
-    name: str,
-    copy: Path,
-    reading: Mapping[str, Any] | None,
+    where: Path,
+    reading: Mapping[str, Any] | None = None,
     *,
     anew: bool = False,
+    named: str = "",
 ) -> Answer:
-    """Open a copy under a free name in the folder; one that can't be read waits outside of it."""
-    from halfmask.workbench.pages._table_files import keep_copy, put_aside  # noqa: PLC0415 # as above
+    """Open a file of the folder, or a copy that comes into it under a name that it is given.
 
-    where, is_new = keep_copy(project, name, copy)
+    One that can't be read waits, a copy outside of the folder, until it is said how it is read.
+    """
+    where, is_new = keep_copy(project, named, where) if named else (where, False)
     try:
-        return _take(project, where, reading, anew=anew)
+        check_unpacked(where)
+        return _take(project, str(where), reading, anew=anew)
     except BaseException:
         aside = put_aside(project, where) if is_new else where
         project.waiting = Waiting(aside, _reading(project) if reading is None else reading)
@@ -192,93 +229,22 @@ def _bring(
 
 
 def _take(
-    project: Project,
-    where: Path,
-    reading: Mapping[str, Any] | None,
-    *,
-    anew: bool = False,
+    project: Project, table: str, reading: Mapping[str, Any] | None = None, *, anew: bool = False
 ) -> Answer:
-    """Open a file of the folder; one that can't be read waits for how it is read."""
-    from halfmask.workbench.pages._table_files import (  # noqa: PLC0415 # as above
-        check_unpacked,
-        forget_aside,
-    )
-
-    try:
-        check_unpacked(where)
-        if anew:
-            project.start_over(str(where), reading or {})
-        else:
-            project.open(str(where), reading)
-    except BaseException:
-        project.waiting = Waiting(where, _reading(project) if reading is None else reading)
-        raise
+    if anew:
+        project.start_over(table, reading or {})
+    else:
+        project.open(table, reading)
     project.waiting = None
     forget_aside(project)
-    return _said(project)
-
-
-def _said(project: Project) -> Answer:
     source = project.source()
-    return Answer(notice=f"Read {source.n_rows:,} rows and {len(source.columns):,} columns.")
-
-
-def _choose(desk: Desk, fields: Fields) -> Answer:
-    from halfmask.workbench.pages._table_files import tables_in  # noqa: PLC0415 # as above
-
-    name = fields.text("name")
-    if name not in tables_in(desk.project):
-        raise ParameterError(
-            "There is no such table in the folder.", hint="Choose one of the list."
-        )
-    return _take(desk.project, desk.project.inside(name), None)
-
-
-def _connect(desk: Desk, fields: Fields) -> Answer:
-    from halfmask.workbench.pages._table_files import local_of  # noqa: PLC0415 # as above
-
-    table, name = local_of(desk.project, fields.text("url"))
-    if not is_database_url(table):
-        return _take(desk.project, Path(table), _reading(desk.project) | {"table": name})
-    desk.project.open(table)
-    desk.project.waiting = None
-    return _said(desk.project)
-
-
-def _read(desk: Desk, fields: Fields) -> Answer:
-    """Read the table again as the form says: the one that is open, or the one that waits."""
-    from halfmask.workbench.pages._table_form import reading_from  # noqa: PLC0415 # as above
-
-    project, waiting = desk.project, desk.project.waiting
-    anew = fields.has("anew")
-    if waiting is None:
-        reading = reading_from(fields, _reading(project))
-        return _again(project, reading, anew=anew)
-    reading = reading_from(fields, waiting.reading)
-    if waiting.path.is_relative_to(project.hidden):
-        return _bring(project, waiting.path.name, waiting.path, reading, anew=anew)
-    return _take(project, waiting.path, reading, anew=anew)
-
-
-def _again(project: Project, reading: Mapping[str, Any], *, anew: bool = False) -> Answer:
-    if project.table is None:
-        raise ParameterError("No table is open.", hint="Drop a file, or choose one.")
-    if anew:
-        project.start_over(project.table, reading)
-    else:
-        project.open(project.table, reading)
-    return _said(project)
-
-
-def _mark(desk: Desk, fields: Fields) -> Answer:
-    """Read a text that stands for missing cells as missing."""
-    reading = _reading(desk.project)
-    marks = [*(reading.get("missing") or [""]), *fields.all("marker")]
-    return _again(desk.project, reading | {"missing": list(dict.fromkeys(marks))})
+    rows, columns = source.n_rows, len(source.columns)
+    return Answer(
+        notice=f"Read {rows:,} row{'s' * (rows > 1)} and {columns:,} column{'s' * (columns > 1)}."
+    )
 
 
 def _forget(desk: Desk, _: Fields) -> None:
-    from halfmask.workbench.pages._table_files import forget_aside  # noqa: PLC0415 # as above
 
     desk.project.waiting = None
     forget_aside(desk.project)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
+import httpx
 import pytest
-from starlette.testclient import TestClient
 
 from halfmask.data import open_table
 from halfmask.description import describe
@@ -16,7 +17,7 @@ from halfmask.workbench._app import create_workbench
 
 ADULT = Path(__file__).parents[2] / "examples" / "adult"
 PORT = 8000
-TOKEN = "the-token-of-the-tests"
+TOKEN = "the-token-of-the-tests"  # noqa: S105 # of a server in this process
 ROWS = 2_000
 
 
@@ -44,9 +45,9 @@ class Bench:
     def __init__(self, folder: Path, table: str | None = None, policy: Path | None = None):
         self.folder = folder
         self.app = create_workbench(folder, table, policy, token=TOKEN, port=PORT)
-        self.client = TestClient(self.app, base_url=f"http://127.0.0.1:{PORT}")
+        self.cookies = httpx.Cookies()
         self.origin = {"Origin": f"http://127.0.0.1:{PORT}", "Sec-Fetch-Site": "same-origin"}
-        self.client.post("/enter", data={"token": TOKEN}, headers=self.origin)
+        self.ask("POST", "/enter", data={"token": TOKEN}, headers=self.origin)
         self.html = ""
         self.path = ""
 
@@ -58,14 +59,30 @@ class Bench:
     def project(self):
         return self.desk.project
 
+    def ask(self, method: str, path: str, **given) -> httpx.Response:
+        """Send a request as a browser does: with its cookies, and on to where the answer leads."""
+
+        async def answered():
+            async with httpx.AsyncClient(
+                transport=httpx.ASGITransport(app=self.app),
+                base_url=f"http://127.0.0.1:{PORT}",
+                cookies=self.cookies,
+                follow_redirects=True,
+            ) as client:
+                answer = await client.request(method, path, **given)
+                self.cookies = client.cookies
+                return answer
+
+        return asyncio.run(answered())
+
     def get(self, path: str, status: int = 200) -> str:
         """Open a page and return its words."""
-        return self._read(self.client.get(path, headers={"Sec-Fetch-Site": "none"}), status)
+        return self._read(self.ask("GET", path, headers={"Sec-Fetch-Site": "none"}), status)
 
     def post(self, path: str, /, files=None, status: int = 200, **fields) -> str:
         """Post a form with the stamp of the policy, and return the words of the page after."""
         fields = {"version": self.project.stamp, **fields}
-        answer = self.client.post(path, data=fields, files=files, headers=self.origin)
+        answer = self.ask("POST", path, data=fields, files=files, headers=self.origin)
         return self._read(answer, status)
 
     def _read(self, answer, status: int) -> str:

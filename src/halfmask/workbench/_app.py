@@ -59,7 +59,21 @@ def create_workbench(
     ]
     app = Starlette(routes=routes)
     app.state.desk = desk
-    return PageGuard(app, token=token, port=port, most_bytes=MOST_BYTES)
+    return PageGuard(
+        app,
+        token=token,
+        port=port,
+        most_bytes=MOST_BYTES,
+        working=lambda: any(each.is_running for each in desk.jobs.all()),
+        close=lambda: _cancel_all(desk),
+    )
+
+
+def _cancel_all(desk: Desk) -> None:
+    """End what runs: it must not go on when the terminal is closed."""
+    for job in desk.jobs.all():
+        if job.is_running:
+            desk.jobs.cancel(job.id)
 
 
 class Pages:
@@ -70,7 +84,7 @@ class Pages:
         self._port = port
         self._environment = _environment()
 
-    async def start(self, request: Request) -> Response:
+    async def start(self, _: Request) -> Response:
         """Lead to where the work goes on."""
         project = self.desk.project
         to = "data" if not project.has_table else "protect" if project.has_policy else "columns"
@@ -162,12 +176,12 @@ def _environment() -> Environment:
     return found
 
 
-def _undo(desk: Desk, fields: Fields) -> Answer:
+def _undo(desk: Desk, _: Fields) -> Answer:
     undone = desk.project.undo()
     return Answer(notice="Nothing to undo." if undone is None else f"Undone: {undone.why}.")
 
 
-def _redo(desk: Desk, fields: Fields) -> Answer:
+def _redo(desk: Desk, _: Fields) -> Answer:
     done = desk.project.redo()
     return Answer(notice="Nothing to redo." if done is None else f"Done again: {done.why}.")
 

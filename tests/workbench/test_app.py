@@ -1,0 +1,133 @@
+"""What every page has: its frame, its forms, undo, and errors in words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import halfmask.workbench
+from halfmask.workbench import _app, _page
+from halfmask.workbench.pages import PAGES, page_named
+
+TEMPLATES = sorted(Path(halfmask.workbench.__file__).parent.glob("templates/*.html"))
+CANARY = "canary-71c9"
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """A page whose view and action fail as a library does, quoting a cell."""
+
+    def fail(*_):
+        raise ValueError(CANARY)
+
+    page = _page.Page("verify", "Verify", fail, {"fail": fail}, needs="")
+    monkeypatch.setattr(_app, "page_named", lambda name: page if name == "verify" else None)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_page_is_named_as_its_module_is(name):
+    page = page_named(name)
+    assert (page.name, page.title) == (name, PAGES[name])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_page_opens_in_an_empty_folder(bench, name):
+    shown = bench.get(f"/{name}")
+    assert PAGES[name] in shown
+    assert "<h1>" in bench.html
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_page_opens_with_a_table_and_a_policy(adult_bench, name):
+    adult_bench.get(f"/{name}")
+    assert f'<a href="/{name}" aria-current="page">' in adult_bench.html
+
+
+def test_the_start_leads_to_where_the_work_goes_on(bench, adult_bench):
+    bench.get("/")
+    assert bench.path == "/data"
+    adult_bench.get("/")
+    assert adult_bench.path == "/protect"
+
+
+def test_undo_and_redo_are_on_each_page(adult_bench):
+    with adult_bench.project.editing("Set k to 7") as document:
+        document["guarantees"][0]["k"] = 7
+    assert "Undone: Set k to 7." in adult_bench.post("/columns/undo")
+    assert adult_bench.project.policy().guarantees()[0].k == 10
+    assert "Done again: Set k to 7." in adult_bench.post("/columns/redo")
+    assert adult_bench.project.policy().guarantees()[0].k == 7
+
+
+def test_a_form_of_an_older_page_changes_nothing(adult_bench):
+    older = adult_bench.project.stamp
+    with adult_bench.project.editing("Set k to 7") as document:
+        document["guarantees"][0]["k"] = 7
+    shown = adult_bench.post("/columns/undo", version=older)
+    assert "has changed since the page was opened" in shown
+    assert adult_bench.project.policy().guarantees()[0].k == 7
+
+
+@pytest.mark.parametrize("version", ["", "none"])
+def test_a_form_without_the_stamp_changes_nothing(adult_bench, version):
+    with adult_bench.project.editing("Set k to 7") as document:
+        document["guarantees"][0]["k"] = 7
+    adult_bench.post("/columns/undo", version=version)
+    assert adult_bench.project.policy().guarantees()[0].k == 7
+
+
+def test_a_notice_is_shown_once(adult_bench):
+    assert "Nothing to undo." in adult_bench.post("/columns/undo")
+    assert "Nothing to undo." not in adult_bench.get("/columns")
+
+
+@pytest.mark.parametrize(
+    "path", ["/nothing", "/data/nothing", "/static/nothing", "/static/../_app.py"]
+)
+def test_what_is_not_there_is_said(bench, path):
+    answer = bench.ask("GET", path, headers={"Sec-Fetch-Site": "none"})
+    assert answer.status_code in {404, 405}
+
+
+def test_an_unknown_action_is_said(bench):
+    assert "There is no such action." in bench.post("/data/nothing", status=404)
+
+
+@pytest.mark.usefixtures("broken")
+def test_a_failure_shows_a_way_out_and_no_word_of_a_library(bench):
+    shown = bench.get("/verify", status=422)
+    assert "(ValueError)" in shown
+    assert CANARY not in bench.html
+    shown = bench.post("/verify/fail", status=422)
+    assert CANARY not in bench.html
+
+
+def test_a_policy_that_someone_broke_is_said_on_each_page(adult_bench):
+    adult_bench.project.policy_file.write_text("halfmask = 1\n[columns", encoding="utf-8")
+    shown = adult_bench.get("/protect", status=422)
+    assert "valid TOML" in shown
+    adult_bench.post("/protect/undo")
+    adult_bench.get("/protect")
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda it: it.name)
+def test_templates_have_nothing_that_the_browser_would_refuse(template):
+    text = template.read_text(encoding="utf-8")
+    assert not re.search(r"\sstyle=|\son\w+=|<style|<script(?! src)|javascript:", text)
+    assert "|safe" not in text.replace("svg|safe", "")
+    for form in re.findall(r"<form[^>]*>", text):
+        assert template.name == "parts.html" or 'method="get"' in form
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda it: it.name)
+def test_each_control_of_a_template_has_a_name_for_readers(template):
+    """A label for its id, or an aria-label; hidden fields and buttons with text need none."""
+    text = template.read_text(encoding="utf-8")
+    controls = re.findall(r"<(?:input|select|textarea)\b[^>]*>", text)
+    for control in controls:
+        if 'type="hidden"' in control:
+            continue
+        named = re.search(r'\sid="([^"]*)"', control)
+        assert "aria-label" in control or (named and f'for="{named[1]}"' in text), control

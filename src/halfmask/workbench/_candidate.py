@@ -55,7 +55,7 @@ def start_candidate(desk: Desk) -> Job:
 
 
 def table_to_keep(project: Project) -> str:
-    """Return the open table as a job may write it down; raise where it can't be read, or may not."""
+    """Return the open table as a job may write it down; raise where that can't be."""
     table = str(project.table)
     project.source()
     if is_database_url(table) and urlsplit(table).password is not None:

@@ -1,4 +1,4 @@
-"""Releases in the folder of the workbench: their names, what they are, and how one is made there."""
+"""Releases in the folder of the workbench: what they are called and say, and how one is made."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _place_of(folder: Path, name: str) -> Path:
     if _NAME.fullmatch(name) is None or len(name.encode()) > _MOST_BYTES:
         raise ParameterError(
             "This can't be the name of a release.",
-            hint="Take up to 100 letters, digits, dashes, dots and blanks, a letter or digit first.",
+            hint="Take up to 100 letters, digits, dashes, dots and blanks; begin with a letter.",
         )
     return folder / name
 

@@ -56,7 +56,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _chosen(desk: Desk, name: str | None) -> dict[str, Any] | None:
-    """Return what is shown of a release that is there: what was found when it was made, if it is."""
+    """Return what is shown of a release that is there, and what was found when it was made."""
     if name is None:
         return None
     try:
@@ -133,7 +133,7 @@ def change_output(desk: Desk, fields: Fields) -> None:
         if fields.text("dataset"):
             book = document.setdefault("book", tomlkit.table())
             book["dataset"] = fields.text("dataset")
-            book["receiver"] = fields.text("receiver") or book.get("receiver", "")
+            book["receiver"] = fields.text("receiver")
         elif fields.has("dataset"):
             document.pop("book", None)
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import halfmask.verifier.checks
     import halfmask.verifier.events
     import halfmask.verifier.tables.part
+    import halfmask.verifier.verdict
     from halfmask import assess as assess
     from halfmask import book as book
     from halfmask import claims as claims
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from halfmask import trainer as trainer
     from halfmask import vault as vault
     from halfmask import verifier as verifier
+    from halfmask import workbench as workbench
 else:
 
     class _Room:

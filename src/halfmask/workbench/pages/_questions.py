@@ -57,7 +57,8 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         "shown_by": drafts.of_charges(),
         "draft": draft,
         "after": None if draft.plan is None else left - draft.plan["epsilon"],
-        "columns": [(name, is_number(dtype)) for name, dtype in terms.columns.items()],
+        "names": [(name, name) for name in terms.columns],
+        "numbers": [(name, name) for name, it in terms.columns.items() if is_number(it)],
         "command": command_of(project, ledger, draft.asked) if draft.asked["sql"] else None,
     }
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import halfmask.data.io.object_folder
     import halfmask.databases.reversal
     import halfmask.description.proposal
+    import halfmask.description.reading_section
     import halfmask.dp.ledger
     import halfmask.dp.queries
     import halfmask.events.description
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import halfmask.verifier.checks
     import halfmask.verifier.events
     import halfmask.verifier.tables.part
+    import halfmask.verifier.verdict
     from halfmask import assess as assess
     from halfmask import book as book
     from halfmask import claims as claims

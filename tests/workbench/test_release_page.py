@@ -198,11 +198,12 @@ def test_a_stale_candidate_is_not_released(small):
 def test_a_damaged_candidate_is_not_released(small):
     protect_here(small)
     made, out = small.folder / "out", small.folder / "placed"
-    claims = [{"holds": True, "sentence": "It holds."}]
+    claims: list[dict[str, object]] = [{"holds": True, "sentence": "It holds."}]
 
     def place():
-        given = {"candidate": str(made), "out": str(out), "claims": claims}
-        return place_candidate(lambda *_: None, small.folder, **given)
+        return place_candidate(
+            lambda *_: None, small.folder, candidate=str(made), out=str(out), claims=claims
+        )
 
     data = next((made / "data").iterdir())
     raw = data.read_bytes()

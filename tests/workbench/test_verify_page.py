@@ -7,6 +7,7 @@ import json
 import stat
 import warnings
 import zipfile
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -18,6 +19,8 @@ from workbench.conftest import Bench  # type: ignore[import-not-found] # not in 
 
 pytestmark = pytest.mark.slow
 
+OLD = Path(__file__).parents[1] / "claims" / "v1"
+EVENTS = ("guarantees.jsonl", "guarantees.jsonl.manifest.json")
 CANARY = "<img src=x onerror=alert(1)>{{7*7}}"
 
 
@@ -197,6 +200,13 @@ def test_a_claim_that_was_not_checked_is_not_shown_as_counted(bench, tmp_path, o
     assert row.startswith(" not checked k-anonymity")
     assert "none yet; the manifest says counted" in row
     assert "persons" in row
+
+
+def test_an_output_of_events_is_verified(bench, tmp_path):
+    files = [(name, (OLD / name).read_bytes()) for name in EVENTS]
+    words = shown(bench, received(tmp_path / ".halfmask", *files))
+    assert "Nothing in the 300 lines speaks against the manifest. It isn't signed." in words
+    assert "Counted in sessions; for entities only the manifest states it" in words
 
 
 def test_no_name_becomes_markup(bench, tmp_path, release):

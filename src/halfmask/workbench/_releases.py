@@ -155,10 +155,11 @@ def place_candidate(
         shutil.copyfile(page, f"{out}{OWNER}")
     words = words_of(found, weaknesses)
     for now, then in zip(words["claims"], claims, strict=True):
-        if then["holds"] and not now["checked"]:
-            now |= {"holds": True, "checked": True, "sentence": then["sentence"]}
-    checked = [it for it in words["claims"] if it["checked"] or it["basis"] != "stated"]
-    if words["style"] == "unchecked" and all(it["holds"] for it in checked):
+        if then["holds"] and now["verdict"] == "not checked":  # it was, with the table
+            now |= {"verdict": "holds", "evidence": now["basis"], "sentence": then["sentence"]}
+    if words["style"] == "unchecked" and all(
+        it["verdict"] in {"holds", "only stated"} for it in words["claims"]
+    ):
         words |= {"style": "holds", "verdict": "Everything that the release claims holds."}
     return {
         "name": Path(out).name,

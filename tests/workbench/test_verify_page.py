@@ -249,6 +249,12 @@ def test_only_releases_in_the_folder_are_chosen(bench, tmp_path, release):
     assert "No file was chosen." in bench.post("/verify/drop")
 
 
+def test_too_many_files_are_refused_in_words(bench):
+    files = [("release", (f"{number}.csv", b"x")) for number in range(101)]
+    assert "too many files" in bench.post("/verify/drop", files=files, status=400)
+    assert not any(it.name.startswith("upload") for it in bench.project.hidden.iterdir())
+
+
 def test_names_of_the_folder_are_offered(tmp_path, release):
     (tmp_path / "march" / "data").mkdir(parents=True)
     for name, raw in release.items():

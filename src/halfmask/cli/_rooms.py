@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import halfmask.data.io.object_folder
     import halfmask.databases.reversal
     import halfmask.description.proposal
+    import halfmask.description.reading_section
     import halfmask.dp.ledger
     import halfmask.dp.queries
     import halfmask.events.description
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from halfmask import trainer as trainer
     from halfmask import vault as vault
     from halfmask import verifier as verifier
+    from halfmask import workbench as workbench
 else:
 
     class _Room:

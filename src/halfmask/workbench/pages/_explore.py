@@ -134,13 +134,13 @@ def _listed(values: Any) -> str:  # noqa: ANN401 # numbers
 
 def _picture(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return where points, the frontier and the axes are drawn."""
-    low: int = floor(log10(max(_LEAST, min(it["risk"] for it in points))))
+    low = min(-1, floor(log10(max(_LEAST, min(it["risk"] for it in points)))))
     losses: list[float] = [it["loss"] for it in points]
     least = 0.0 if max(losses) <= 1 else min(losses)
     most = max(*losses, least + 1e-9)
 
     def across(risk: float) -> float:
-        share = (log10(max(_LEAST, risk)) - low) / max(1, -low)
+        share = (log10(max(_LEAST, risk)) - low) / -low
         return round(_LEFT + (_RIGHT - _LEFT) * share, 1)
 
     def down(loss: float) -> float:

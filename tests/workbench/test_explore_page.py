@@ -56,7 +56,9 @@ def explored(bench, **fields):
 
 
 def picture_of(bench):
-    return ET.fromstring(re.search(r"<svg.*?</svg>", bench.html, re.DOTALL)[0])  # noqa: S314 # our own
+    found = re.search(r"<svg.*?</svg>", bench.html, re.DOTALL)
+    assert found is not None
+    return ET.fromstring(found[0])  # noqa: S314 # our own
 
 
 def test_the_form_proposes_a_grid_that_fits_the_policy(adult_bench):
@@ -170,7 +172,7 @@ def test_the_work_keeps_its_points_before_it_has_ended(small_bench, tmp_path):
 
     counts = [n for stage, n in kept if stage == "exploring"]
     assert counts == sorted(counts)
-    assert 0 < counts[-1] < result["points"]
+    assert any(0 < n < result["points"] for n in counts)
 
 
 @pytest.mark.slow
@@ -220,7 +222,8 @@ def test_a_policy_that_isnt_there_opens_nothing(adult_bench):
 
 
 def test_a_policy_without_guarantees_has_nothing_to_vary(adult_bench):
-    text = 'halfmask = 1\n[columns.age]\nrole = "insensitive"\nkind = "numeric"\nmask = { name = "round", base = 5 }\n'
+    age = '[columns.age]\nrole = "insensitive"\nkind = "numeric"\n'
+    text = f'halfmask = 1\n{age}mask = {{ name = "round", base = 5 }}\n'
     adult_bench.project.replace(text, "Only a mask")
     assert "There is no guarantee to vary" in adult_bench.get("/explore")
     assert "/explore/start" not in adult_bench.html

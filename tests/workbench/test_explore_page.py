@@ -91,8 +91,8 @@ def test_the_page_shows_what_explore_finds(small_bench):
         each.asked.number: wanted.place(each) for each in wanted.points
     }
     tried = len(wanted.points) + len(wanted.refused)
-    assert f"{tried} policies were tried: {len(wanted.points)} can be kept" in shown
-    assert "Measured on 300 rows drawn of 400 rows" in shown
+    assert f"Policies tried: {tried}. Can be kept: {len(wanted.points)}." in shown
+    assert "Measured on 300 rows drawn of 400 in" in shown
     assert f"{len(wanted.refused)} can't be kept" in shown
     assert next(iter(wanted.reasons)) in shown
     assert wanted.trials[1].sentence in shown
@@ -143,7 +143,7 @@ def test_points_are_drawn_as_they_come_and_open_when_it_has_ended(small_bench, m
 
     shown = small_bench.get("/explore")
 
-    assert "3 policies were tried so far" in shown
+    assert "Policies tried so far: 3. Can be kept: 3." in shown
     assert "exploring, about 4 seconds more" in shown
     assert '<section id="explored" data-poll="700"' in small_bench.html
     assert len(list(picture_of(small_bench).iter("circle"))) == 3
@@ -284,7 +284,7 @@ def test_every_point_lies_within_the_picture(places):
 
     for point in drawn["points"]:
         assert 70 <= point["x"] <= 700
-        assert 20 <= point["y"] <= 340
+        assert 40 <= point["y"] <= 340
     assert all(70 <= x <= 700 for x, _ in drawn["across"])
-    assert all(20 <= y <= 340 for y, _ in drawn["down"])
+    assert all(40 <= y <= 340 for y, _ in drawn["down"])
     assert len(drawn["across"]) > 1

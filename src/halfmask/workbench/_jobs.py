@@ -34,7 +34,7 @@ JobState: TypeAlias = Literal["running", "done", "failed", "cancelled", "lost"]
 #: Finished jobs of a kind that are kept.
 KEPT = 20
 #: How long a job may take to clean up when it is cancelled; then it is killed.
-PATIENCE = 10.0
+PATIENCE = 3.0
 #: How long the kernel may take to end one that is killed.
 _KILLED = 60.0
 _PAUSE = 0.02

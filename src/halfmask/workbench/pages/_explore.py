@@ -41,7 +41,7 @@ _RECODINGS: Final = {
 _RISKS: Final = ("highest", "average", "all-columns")
 _LOSSES: Final = ("loss", "detail", "non-uniform-entropy", "ambiguity", "suppressed")
 #: The picture's frame: left, right, top, bottom.
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70.0, 700.0, 20.0, 340.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 70.0, 700.0, 40.0, 340.0
 _LEAST: Final = 1e-6
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from halfmask._errors import DataError, ParameterError, PolicyError
 from halfmask.data import atomic_file, is_database_url, open_table
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from halfmask.crosstabs import TablesPolicy
     from halfmask.data import ReadOptions, Source
     from halfmask.microdata import Policy
+
+T = TypeVar("T")
 
 _OUTSIDE: Final = "Changed outside of the workbench"
 #: The seed of samples: the same table gives the same numbers each time a page is opened.
@@ -44,6 +46,7 @@ class Project:
         self.table = table or stored.get("tables", {}).get(self.policy_file.name)
         self._rows: dict[object, pl.DataFrame] = {}
         self._sources: dict[object, Source] = {}
+        self._kept: dict[str, tuple[object, Any]] = {}
         self._remember()
 
     def _policy_at(self, given: Path | None, stored: dict[str, Any]) -> Path:
@@ -119,6 +122,15 @@ class Project:
         """Return so many rows, drawn with a fixed seed, or all of a smaller table."""
         rows = self.rows()
         return rows if rows.height <= n else rows.sample(n, seed=_SEED)
+
+    def kept(self, name: str, about: object, make: Callable[[], T]) -> T:
+        """Return what was made of the table before, or make it; one of each name is kept."""
+        key = (self._stamp(), about)
+        found = self._kept.get(name)
+        if found is None or found[0] != key:
+            found = self._kept[name] = (key, make())
+        made: T = found[1]
+        return made
 
     def _stamp(self) -> tuple[object, ...]:
         """Return what changes when the table does."""

@@ -26,6 +26,7 @@ help: ## List what can be made
 demo: $(VENV)/.runtime ## Protect Adult and say where the release and its report lie
 	@mkdir -p out
 	$(BIN)/halfmask protect examples/adult/adult.csv examples/adult/policy.toml out/adult --overwrite
+	@echo "The same in a browser: $(BIN)/halfmask workbench examples/adult/adult.csv --folder out"
 
 test: $(VENV)/.development lint types contracts unit ## Install what tests need, then lint, types, contracts, tests: 5 minutes
 
@@ -83,13 +84,13 @@ schema: $(VENV)/.runtime ## Write the policy's JSON schema, which editors read
 
 lock: ## Pin every dependency by hash (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	  --group pyproject.toml:build --extra protect pyproject.toml -o requirements/runtime.txt
+	  --group pyproject.toml:build --extra protect --extra workbench pyproject.toml -o requirements/runtime.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --group pyproject.toml:build --group pyproject.toml:test --group pyproject.toml:lint \
-	  --group pyproject.toml:docs --extra serve --extra client --extra dp --extra dask --extra spark --extra pii --extra excel --extra statfiles --extra duckdb --extra postgres --extra tables --extra geo-files -c requirements/runtime.txt pyproject.toml -o requirements/development.txt
+	  --group pyproject.toml:docs --extra serve --extra client --extra dp --extra dask --extra spark --extra pii --extra excel --extra statfiles --extra duckdb --extra postgres --extra tables --extra geo-files --extra workbench -c requirements/runtime.txt pyproject.toml -o requirements/development.txt
 	uv pip compile --quiet --upgrade --resolution lowest-direct --python-version 3.11 --generate-hashes --no-header \
 	  --group pyproject.toml:build --group pyproject.toml:test \
-	  --extra serve --extra client --extra dp --extra dask --extra pii --extra excel --extra statfiles --extra duckdb --extra postgres --extra tables --extra geo-files pyproject.toml -o requirements/lowest.txt
+	  --extra serve --extra client --extra dp --extra dask --extra pii --extra excel --extra statfiles --extra duckdb --extra postgres --extra tables --extra geo-files --extra workbench pyproject.toml -o requirements/lowest.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	  --group pyproject.toml:cloud -c requirements/runtime.txt -o examples/rented_cloud/requirements.txt
 

@@ -77,14 +77,17 @@ OPTIONAL: Final = {
     "pyogrio": ("pyogrio", "geo-files"),
     "pyproj": ("pyproj", "geo-files"),
     "pyreadstat": ("pyreadstat", "statfiles"),
+    "python_multipart": ("python-multipart", "workbench"),
     "scipy": ("scipy", "protect"),
     "shapely": ("shapely", "geo"),
     "sklearn": ("scikit-learn", "protect"),
     "spacy": ("spacy", "presidio"),
     "sqlglot": ("sqlglot", "dp"),
+    "starlette": ("starlette", "workbench"),
     "stdnum": ("python-stdnum", "pii"),
     "threadpoolctl": ("threadpoolctl", "protect"),
     "torch": ("torch", "dp-torch"),
+    "uvicorn": ("uvicorn", "workbench"),
     "xlsxwriter": ("xlsxwriter", "excel"),
 }
 

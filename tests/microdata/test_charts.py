@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from halfmask.assess.synthesis import Associations
 from halfmask.assess.utility import Distribution
-from halfmask.microdata._charts import (
+from halfmask.microdata.charts import (
     association_chart,
     class_size_chart,
     class_size_shares,

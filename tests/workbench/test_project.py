@@ -8,6 +8,8 @@ import stat
 import pytest
 
 from halfmask import DataError, ParameterError, PolicyError
+from halfmask.description import describe
+from halfmask.workbench import _project
 from halfmask.workbench._project import Project
 
 POLICY = """\
@@ -154,4 +156,66 @@ def test_a_policy_of_tables_of_counts_is_read_as_one(project):
 
 def test_its_state_holds_no_cell(project):
     stored = json.loads((project.hidden / "project.json").read_text(encoding="utf-8"))
-    assert set(stored) <= {"policy", "tables", "reading"}
+    assert set(stored) <= {"policy", "tables", "readings"}
+
+
+def test_a_reading_is_kept_until_there_is_a_policy_and_goes_into_it(tmp_path):
+    semicolons = tmp_path / "people.txt"
+    semicolons.write_text("age|town;x\n30|?\n31|b\n", encoding="latin-1")
+    project = Project(tmp_path)
+    project.open(str(semicolons), {"delimiter": "|", "missing": ["", "?"]})
+    assert project.rows().columns == ["age", "town;x"]
+    assert project.rows().to_series(1).null_count() == 1
+    again = Project(tmp_path)
+    assert again.reading == {"delimiter": "|", "missing": ["", "?"]}
+    assert again.rows().equals(project.rows())
+    proposed = describe(project.source()).policy_toml()
+    assert "\n[input]\n" not in proposed
+    made = project.with_reading(proposed)
+    assert '\n[input]\nmissing = ["", "?"]\ndelimiter = "|"\n' in made
+    project.replace(made, "Proposed")
+    assert project.read_options().delimiter == "|"
+
+
+def test_a_reading_changes_the_policy_and_is_a_version(tmp_path, table):
+    project = Project(tmp_path, str(table))
+    project.replace(POLICY + '[input]\nencoding = "latin-1"\ncomment = "#"  # why\n', "Made")
+    before = project.policy_text()
+    project.open(str(table), {"missing": ["", "?"], "comment": "#"})
+    assert project.read_options().missing == ("", "?")
+    assert project.read_options().encoding == "utf-8"
+    assert project.read_options().comment == "#"
+    assert project.history.versions[-1].why == "How the table is read"
+    project.undo()
+    assert project.policy_text() == before
+
+
+def test_a_reading_that_does_not_fit_changes_nothing(tmp_path, table):
+    project = Project(tmp_path, str(table))
+    with pytest.raises(DataError):
+        project.open(str(table), {"encoding": "utf-16"})
+    assert project.reading == {}
+    with pytest.raises(ParameterError):
+        project.open(str(table), {"delimiter": "ab"})
+    assert project.rows().height > 0
+
+
+def test_what_is_made_of_the_table_is_made_once_until_it_changes(tmp_path, table):
+    project = Project(tmp_path, str(table))
+    made = []
+
+    def make():
+        made.append(1)
+        return len(made)
+
+    assert project.kept("x", make) == project.kept("x", make) == 1
+    project.open(str(table), {"missing": ["", "a"]})
+    assert project.kept("x", make) == 2
+    table.write_text(table.read_text() + "\n", encoding="utf-8")
+    assert project.kept("x", make) == 3
+
+
+def test_a_table_of_more_cells_than_memory_is_refused(project, monkeypatch):
+    monkeypatch.setattr(_project, "_MOST_CELLS", 3)
+    with pytest.raises(DataError, match="more than the workbench opens"):
+        project.rows()

@@ -13,7 +13,7 @@ from halfmask.cli._events_run import check_apart
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
-from halfmask.cli._policy_file import PolicyFile, show_sets, with_reading
+from halfmask.cli._policy_file import PolicyFile, show_sets
 from halfmask.cli._protect_database import is_whole_database, propose
 from halfmask.cli._tables import FormOptions
 
@@ -288,7 +288,8 @@ def describe(
         rooms.data.open_table(table, format=form.format, options=options), sample=sample
     )
     if policy.out is not None:
-        policy.write(with_reading(found.policy_toml(), options))
+        text = found.policy_toml()
+        policy.write(rooms.description.reading_section.with_reading(text, options))
     if saying.as_json:
         say_json({"ok": True, "policy": policy.out, **_as_dict(found)})
     elif policy.out != "-":

@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from halfmask._errors import ReleaseError
 from halfmask.cli import _rooms as rooms
@@ -94,7 +94,7 @@ class ChosenColumns:
             hierarchies=self.hierarchies,
             folder=folder,
         )
-        return made.with_text(with_reading(made.text, options))
+        return made.with_text(rooms.description.reading_section.with_reading(made.text, options))
 
     @staticmethod
     def policy_path(out: str, *, overwrite: bool) -> Path:
@@ -177,33 +177,6 @@ class PolicyFile:
 def _write(where: Path, content: bytes, *, overwrite: bool) -> None:
     with rooms.data.atomic_file(where, overwrite=overwrite) as file:
         file.write(content)
-
-
-#: The options of reading that a policy repeats, where one was given.
-_READING: Final = (
-    *("missing", "delimiter", "encoding", "header", "skip_rows", "comment"),
-    *("column_names", "sheet", "table"),
-)
-
-
-def with_reading(text: str, options: rooms.data.ReadOptions) -> str:
-    """Return a proposed policy with how the table was read, so that protect reads it alike."""
-    import tomlkit  # noqa: PLC0415 - only where a policy is written
-
-    usual = type(options)()
-    given = {key: getattr(options, key) for key in _READING}
-    section: dict[str, object] = {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in given.items()
-        if value != getattr(usual, key)
-    }
-    if not section:
-        return text
-    written = tomlkit.dumps({"input": section})
-    if "\n[input]\n" in text:
-        return text.replace("\n[input]\n", f"\n{written}", 1)
-    head, version, rest = text.partition("\nhalfmask = 1\n")
-    return f"{head}{version}\n{written}{rest}"
 
 
 def show_sets(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import halfmask.data.io.object_folder
     import halfmask.databases.reversal
     import halfmask.description.proposal
+    import halfmask.description.reading_section
     import halfmask.dp.ledger
     import halfmask.dp.queries
     import halfmask.events.description

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from halfmask._validation import fraction
 from halfmask.assess.risk import listed
-from halfmask.microdata._charts import (
+from halfmask.microdata.charts import (
     class_size_chart,
     class_size_shares,
     distribution_chart,

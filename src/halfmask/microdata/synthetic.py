@@ -21,7 +21,7 @@ from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import SYNTHETIC
 from halfmask.data import frame_given, open_table, orders_of
-from halfmask.microdata._charts import association_chart, distribution_chart
+from halfmask.microdata.charts import association_chart, distribution_chart
 from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._synthesis_section import (
     BlendedSection,

@@ -75,7 +75,8 @@ class History:
         self._write(self._list, json.dumps(stored, indent=1))
 
     def _write(self, where: Path, text: str) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for each in (self.folder.parent, self.folder):  # the mode holds for the last one alone
+            each.mkdir(mode=0o700, exist_ok=True)
         with atomic_file(where, overwrite=True) as file:
             file.write(text.encode("utf-8"))
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -25,11 +26,15 @@ if TYPE_CHECKING:
     from halfmask.data import ReadOptions, Source
     from halfmask.microdata import Policy
 
-T = TypeVar("T")
-
 _OUTSIDE: Final = "Changed outside of the workbench"
 #: The seed of samples: the same table gives the same numbers each time a page is opened.
 _SEED: Final = 20261129
+#: Of a table that is shown whole: about 8 GB of numbers. A small file may unpack to any size.
+_MOST_CELLS: Final = 1 << 30
+#: What is kept of one table, such as the order of its rows by a column.
+_MOST_KEPT: Final = 16
+
+_Made = TypeVar("_Made")
 
 
 class Project:
@@ -44,14 +49,20 @@ class Project:
         self.policy_file = self._policy_at(policy, stored)
         #: What is open: a path, or the address of a database, which is never kept on disk.
         self.table = table or stored.get("tables", {}).get(self.policy_file.name)
-        self._rows: dict[object, pl.DataFrame] = {}
+        known = self.table is not None and self.table == stored.get("tables", {}).get(
+            self.policy_file.name
+        )
+        #: How the table is read while there is no policy, as `[input]` of a policy has it.
+        self.reading: dict[str, Any] = (
+            dict(stored.get("readings", {}).get(self.policy_file.name, {})) if known else {}
+        )
         self._sources: dict[object, Source] = {}
-        self._kept: dict[str, tuple[object, Any]] = {}
+        self._kept: dict[tuple[object, object], Any] = {}
         self._remember()
 
     def _policy_at(self, given: Path | None, stored: dict[str, Any]) -> Path:
         if given is None:
-            return self.folder / stored.get("policy", "policy.toml")
+            return self.folder / str(stored.get("policy", "policy.toml"))
         where = given.resolve()
         if where.parent != self.folder:
             raise ParameterError("The policy must lie in the folder of the workbench.")
@@ -76,11 +87,64 @@ class Project:
             return None
         return Path(self.table)
 
-    def open(self, table: str) -> None:
-        """Take another table: one that can't be read leaves the one that is open."""
-        open_table(table)
+    def open(self, table: str, reading: Mapping[str, Any] | None = None) -> None:
+        """Take another table; one that can't be read leaves the one that is open.
+
+        A reading replaces how tables are read: in the policy, or until there is one.
+        """
+        options = self._options_with({} if reading is None and not self.has_policy else reading)
+        source = open_table(table, options=options)
+        if reading is not None and self.has_policy:
+            self._write_reading(options)
+        self.reading = {} if self.has_policy else dict(reading or {})
         self.table = table
+        self._sources = {(self._stamp(), repr(options)): source}
         self._remember()
+
+    def with_reading(self, text: str) -> str:
+        """Return a policy that is proposed, with how the table is read."""
+        from halfmask.description.reading_section import (  # noqa: PLC0415 # as above
+            with_reading,
+        )
+
+        return with_reading(text, self._options_with(self.reading))
+
+    def _options_with(self, reading: Mapping[str, Any] | None) -> ReadOptions:
+        """Return the options of the policy, with another reading of the file itself."""
+        from halfmask.data import ReadOptions  # noqa: PLC0415 # as above
+        from halfmask.description.reading_section import READING  # noqa: PLC0415 # as above
+
+        options = self._policy_options()
+        if reading is None:
+            return options
+        usual = ReadOptions()
+        wanted = {key: reading.get(key, getattr(usual, key)) for key in READING}
+        return replace(options, **wanted)
+
+    def _write_reading(self, options: ReadOptions) -> None:
+        """Write how the table is read into the policy, as a version."""
+        import tomlkit  # noqa: PLC0415 # as above
+
+        from halfmask.description.reading_section import (  # noqa: PLC0415 # as above
+            READING,
+            reading_of,
+            with_reading,
+        )
+
+        reading = reading_of(options)
+        if reading_of(self._policy_options()) == reading:
+            return
+        text = self.policy_text()
+        document = tomlkit.parse(text)
+        section = document.get("input")
+        if section is None:
+            text = with_reading(text, options)
+        else:
+            for key in READING:
+                section.pop(key, None)
+            section.update(reading)
+            text = tomlkit.dumps(document)
+        self.replace(text, "How the table is read")
 
     def inside(self, name: str) -> Path:
         """Return a file's path in the folder; names that lead elsewhere are refused."""
@@ -100,45 +164,56 @@ class Project:
         return self._sources[key]
 
     def read_options(self) -> ReadOptions:
-        """Return how the policy says that the table is read."""
+        """Return how the table is read: as the policy says, or as it was said without one."""
+        return self._policy_options() if self.has_policy else self._options_with(self.reading)
+
+    def _policy_options(self) -> ReadOptions:
+        """Return how the policy reads tables; a policy of tables of counts says nothing of it."""
         from halfmask.data import ReadOptions  # noqa: PLC0415 # as above
 
-        if not self.has_policy:
-            return ReadOptions()
-        policy = self.policy()
-        return policy.read_options() if hasattr(policy, "read_options") else ReadOptions()
+        policy = self.any_policy() if self.has_policy else None
+        options: ReadOptions = getattr(policy, "read_options", ReadOptions)()
+        return options
 
     def rows(self) -> pl.DataFrame:
         """Return all rows as the policy reads them; they are read once for each file."""
+        return self.kept("rows", self._all_rows)
+
+    def _all_rows(self) -> pl.DataFrame:
         import polars as pl  # noqa: PLC0415 # the page must be ready within a second
 
-        options = self.read_options()
-        key = (self._stamp(), repr(options))
-        if key not in self._rows:
-            self._rows = {key: pl.concat(self.source(options).batches(), how="vertical")}
-        return self._rows[key]
+        source = self.source()
+        if source.n_rows * len(source.columns) > _MOST_CELLS:
+            raise DataError(
+                f"The table has {source.n_rows:,} rows and {len(source.columns):,} columns, more "
+                "than the workbench opens.",
+                hint="Open a part of it here, and protect the whole of it in the terminal.",
+            )
+        return pl.concat(source.batches(), how="vertical")
+
+    def kept(self, name: object, make: Callable[[], _Made]) -> _Made:
+        """Return what is made of the table: once, until the file or how it is read changes."""
+        state = (self._stamp(), repr(self.read_options()))
+        if (state, name) not in self._kept:
+            made = make()
+            held = [(key, it) for key, it in self._kept.items() if key[0] == state]
+            self._kept = dict([*held[:1], *held[1:][-_MOST_KEPT:], ((state, name), made)])
+        found: _Made = self._kept[state, name]
+        return found
 
     def sample(self, n: int) -> pl.DataFrame:
         """Return so many rows, drawn with a fixed seed, or all of a smaller table."""
         rows = self.rows()
         return rows if rows.height <= n else rows.sample(n, seed=_SEED)
 
-    def kept(self, name: str, about: object, make: Callable[[], T]) -> T:
-        """Return what was made of the table before, or make it; one of each name is kept."""
-        key = (self._stamp(), about)
-        found = self._kept.get(name)
-        if found is None or found[0] != key:
-            found = self._kept[name] = (key, make())
-        made: T = found[1]
-        return made
-
     def _stamp(self) -> tuple[object, ...]:
         """Return what changes when the table does."""
         file = self.table_file
-        if file is None or not file.is_file():
+        if file is None:
             return (self.table,)
-        found = file.stat()
-        return (self.table, found.st_mtime_ns, found.st_size, found.st_ino)
+        files = sorted(file.iterdir()) if file.is_dir() else [file] if file.is_file() else []
+        stats = [each.stat() for each in files]
+        return (self.table, *((it.st_mtime_ns, it.st_size, it.st_ino) for it in stats))
 
     # ------------------------------------------------------------------ policy
 
@@ -230,6 +305,8 @@ class Project:
         tables = dict(stored.get("tables", {}))
         if self.table is not None and not is_database_url(self.table):  # it may hold a password
             tables[self.policy_file.name] = os.path.abspath(self.table)  # noqa: PTH100 # keeps links
-        text = json.dumps({"policy": self.policy_file.name, "tables": tables}, indent=1)
+        readings = stored.get("readings", {}) | {self.policy_file.name: self.reading}
+        state = {"policy": self.policy_file.name, "tables": tables, "readings": readings}
+        text = json.dumps(state, indent=1)
         with atomic_file(self._state, overwrite=True) as file:
             file.write(text.encode("utf-8"))

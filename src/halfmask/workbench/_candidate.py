@@ -1,0 +1,134 @@
+"""The candidate: a release that is made and verified in a job's folder, and hasn't left it.
+
+It is compared with the table, attacked, and then put to its place. It is stale as soon as the
+policy, a file that the policy names, or the table has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from halfmask._errors import ParameterError
+from halfmask.data import is_database_url
+
+if TYPE_CHECKING:
+    from halfmask._progress import Progress
+    from halfmask.release import Release
+    from halfmask.workbench._desk import Desk
+    from halfmask.workbench._jobs import Job
+    from halfmask.workbench._project import Project
+
+KIND: Final = "candidate"
+_WORK: Final = "halfmask.workbench._candidate:make_candidate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A candidate that was made: its facts, where it lies, and whether it is of what is open."""
+
+    job: Job
+    folder: Path
+    facts: Mapping[str, Any]
+    is_fresh: bool
+
+
+def start_candidate(desk: Desk) -> Job:
+    """Make a candidate of the open table by the policy; raise where there can't be one."""
+    project = desk.project
+    project.any_policy()
+    table = str(project.table)
+    project.source()
+    if is_database_url(table) and urlsplit(table).password is not None:
+        raise ParameterError(
+            "The address of the database has a password, which the workbench doesn't write down.",
+            hint="Keep the password in ~/.pgpass, and give the address without it.",
+        )
+    return desk.jobs.start(
+        KIND,
+        _WORK,
+        policy=project.policy_text(),
+        table=table,
+        project=str(project.folder),
+        stamp=stamp_of(project),
+    )
+
+
+def candidate_of(desk: Desk) -> Candidate | None:
+    """Return the newest candidate that was made, fresh or stale."""
+    job = next((it for it in desk.jobs.all() if it.kind == KIND and it.state == "done"), None)
+    if job is None:
+        return None
+    fresh = job.arguments["stamp"] == stamp_of(desk.project)
+    return Candidate(job=job, folder=job.folder / "release", facts=job.result, is_fresh=fresh)
+
+
+def stamp_of(project: Project) -> str:
+    """Return what changes with the policy, the files that it names, and the table."""
+    text, table = project.policy_text(), project.table_file
+    named = [project.folder / name for name in _named_files(tomllib.loads(text))]
+    if table is not None:
+        named += [table, *(sorted(table.rglob("*")) if table.is_dir() else ())]
+    stats = [it.stat() for it in named if it.exists()]
+    there = [(found.st_mtime_ns, found.st_size) for found in stats]
+    said = json.dumps([text, project.table, there])
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _named_files(section: object) -> Iterator[str]:
+    """Yield the files of hierarchies and maps that a policy names."""
+    if isinstance(section, dict):
+        for key, value in section.items():
+            if key == "file" and isinstance(value, str):
+                yield value
+            else:
+                yield from _named_files(value)
+    elif isinstance(section, list):
+        for each in section:
+            yield from _named_files(each)
+
+
+def make_candidate(
+    report: Progress, folder: Path, *, policy: str, table: str, project: str, stamp: str
+) -> dict[str, Any]:
+    """Make the candidate in the job's folder, and return its facts; `stamp` is for its readers."""
+    del stamp
+    from halfmask.microdata import protect_to  # noqa: PLC0415 # a job loads what it needs
+    from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
+    from halfmask.workbench._compared import keep_compared  # noqa: PLC0415 # as above
+    from halfmask.workbench._kept_secrets import ask_books, secrets_of  # noqa: PLC0415 # as above
+
+    home = Path(project)
+    wanted: Any = policy_class(policy).from_toml(policy, folder=home)
+    given = secrets_of(wanted, home, table)
+    release = protect_to(table, wanted, folder / "release", **given, progress=report)
+    report("comparing with the table")
+    linked = keep_compared(release, folder)
+    report("asking the book of earlier releases")
+    return {**_facts(release), "linked": linked, "books": ask_books(release, home)}
+
+
+def _facts(release: Release[Any]) -> dict[str, Any]:
+    """Return what pages say of a candidate; no cell is in it."""
+    manifest, verification = release.written
+    return {
+        "kind": manifest.kind,
+        "policy": manifest.policy_sha256,
+        "rows": dict(release.rows),
+        "claims": [
+            {
+                "sentence": each.sentence,
+                "holds": each.holds,
+                "verdict": ("holds" if each.holds else "fails") if each.checked else "not checked",
+            }
+            for each in verification.claims
+        ],
+        "weaknesses": list(dict.fromkeys((*manifest.weaknesses, *verification.weaknesses))),
+        "checked": list(release.checked),
+    }

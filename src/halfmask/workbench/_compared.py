@@ -1,0 +1,118 @@
+"""What a candidate's job keeps for the page Compare: where each row went, and its columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from halfmask.assess.utility import Distribution
+    from halfmask.release import Release
+
+PLACES: Final = "places.npy"
+COLUMNS: Final = "columns.json"
+#: No bar shows fewer rows.
+_LEAST: Final = 10
+_APART: Final = {
+    "synthetic": "Synthetic rows are drawn: no released row is the row of a person.",
+    "private-microdata": "Private rows are a random sample, and which ones isn't written down.",
+    "tables": "Tables have cells, and no rows of people.",
+}
+
+
+def keep_compared(release: Release[Any], folder: Path) -> str:
+    """Keep what Compare shows; return why rows can't be linked, or nothing where they can."""
+    import numpy as np  # noqa: PLC0415 # a job loads what it needs
+
+    (folder / COLUMNS).write_text(json.dumps(_columns(release)), encoding="utf-8")
+    why = _not_linked(release)
+    if not why:
+        np.save(folder / PLACES, _places(release))
+    return why
+
+
+def _not_linked(release: Release[Any]) -> str:
+    from halfmask.masks import TableMask  # noqa: PLC0415 # as above
+
+    kind = release.kind.name
+    if kind not in {"microdata", "masked"}:
+        return _APART.get(kind, "This kind of release has no row for each row of the table.")
+    if not all(isinstance(each, TableMask) for each in release.policy.table_masks):
+        return "The policy draws a sample of the rows."
+    if len(release.written[0].files) != 1 or (kind == "microdata" and release.source.cells is None):
+        return "The release is so large that its rows are shuffled in parts."
+    return ""
+
+
+def _places(release: Release[Any]) -> NDArray[np.int64]:
+    """Return where each row of the table is in the release; -1 where it was left out.
+
+    The key of the release draws the order, and only the process that makes it has the key.
+    """
+    import numpy as np  # noqa: PLC0415 # as above
+
+    from halfmask._random import keyed_order  # noqa: PLC0415 # as above
+
+    rows = release.source
+    index = np.arange(rows.n_in)
+    if release.kind.name == "microdata":
+        if rows.schema.suppressing:  # rows without a cell that must not be missing have no class
+            missing = rows.source.read(columns=rows.schema.suppressing)
+            index = index[~missing.select(_any_missing()).to_series().to_numpy()]
+        index = index[rows.cells >= 0]
+    places = np.full(rows.n_in, -1)
+    places[index[keyed_order(len(index), key=rows.key)]] = np.arange(len(index))
+    return places
+
+
+def _any_missing() -> Any:  # noqa: ANN401 # an expression of polars
+    import polars as pl  # noqa: PLC0415 # as above
+
+    return pl.any_horizontal(pl.all().is_null())
+
+
+def _columns(release: Release[Any]) -> list[dict[str, Any]]:
+    """Return each column with the detail that it keeps and its picture, most lost first."""
+    from halfmask.microdata.charts import distribution_chart  # noqa: PLC0415 # as above
+
+    kept = _detail(release)
+    found = _distributions(release)
+    shown = []
+    for name in dict.fromkeys((*kept, *found)):
+        picture = found.get(name)
+        chart = picture and distribution_chart(name, picture, name=f"picture-{len(shown)}")
+        each = {
+            "name": name,
+            "kept": kept.get(name),
+            "picture": chart.svg() if chart else "",
+            "sentence": picture.sentence if picture else "",
+        }
+        shown.append(each)
+    return sorted(shown, key=lambda each: 1.0 if each["kept"] is None else each["kept"])
+
+
+def _detail(release: Release[Any]) -> Mapping[str, float]:
+    return release.facts.utility.detail.columns if release.kind.name == "microdata" else {}
+
+
+def _distributions(release: Release[Any]) -> Mapping[str, Distribution]:
+    """Return the columns before and after that may be pictured; private rows tell nothing of it."""
+    from halfmask.assess.masking.pairs import column_pairs  # noqa: PLC0415 # as above
+    from halfmask.assess.synthesis import column_pictures  # noqa: PLC0415 # as above
+
+    kind, rows = release.kind.name, release.source
+    if kind == "microdata":
+        return release.facts.utility.distributions
+    if kind == "masked":
+        before, after = rows.table.unmasked.read(columns=rows.columns), rows.read(rows.columns)
+    elif kind == "synthetic" and rows.paid is None:
+        before, after = rows.learnt, rows.copies[0]
+    else:
+        return {}
+    pairs = column_pairs(before, after, before.columns)
+    return column_pictures(before, after, pairs, min_count=_LEAST)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -121,6 +122,7 @@ def show(project: Project, policy: Policy, name: str, first: str) -> dict[str, A
         "rule": rule,
         "words": _in_words(rule),
         "units": UNITS,
+        "numbers": _plain(rule.get("intervals", "")),
         "problem": None,
     }
     try:
@@ -146,7 +148,7 @@ def show(project: Project, policy: Policy, name: str, first: str) -> dict[str, A
         "depth": len(counted.groups),
         "can_edit": leaves <= _MOST_GROUPED and (not rule or "groups" in rule or "file" in rule),
         "order": _places(counted, rule) if leaves <= MOST_ORDERED else [],
-        "widths": _widths(project.rows()[name]) if name in project.rows().columns else "",
+        "numbers": shown["numbers"] or _widths(project.rows()[name]),
     }
 
 
@@ -159,10 +161,13 @@ def _in_words(rule: Mapping[str, Any]) -> str:
     ):
         if key in rule:
             return words
-    return ", ".join(
-        f"{key} {' '.join(map(str, it)) if isinstance(it, tuple) else it}"
-        for key, it in rule.items()
-    )
+    return ", ".join(f"{key} {_plain(it)}" for key, it in rule.items())
+
+
+def _plain(value: Any) -> str:  # noqa: ANN401 # of any key of a rule
+    if isinstance(value, tuple):
+        return " ".join(map(_plain, value))
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def _places(counted: CountedTree, rule: Mapping[str, Any]) -> list[tuple[str, int]]:
@@ -182,8 +187,8 @@ def _widths(cells: pl.Series) -> str:
     span = float(high) - float(low) if low is not None and high is not None else 0.0  # type: ignore[arg-type] # numbers
     if not 0 < span < float("inf"):
         return ""
-    width = 10.0 ** (len(f"{span / 20:.0f}") - 1) if span >= 20 else span / 20
-    return " ".join(f"{width * times:g}" for times in (1, 2, 4))
+    width = 10.0 ** math.floor(math.log10(span / 10))
+    return _plain(tuple(width * times for times in (1, 2, 4)))
 
 
 def _counted(project: Project, policy: Policy, name: str) -> CountedTree:
@@ -211,7 +216,7 @@ def _counted(project: Project, policy: Policy, name: str) -> CountedTree:
         return CountedTree(tree, cells)
 
     said = policy.columns[name].model_dump_json()
-    return project.kept("tree", (name, said, repr(project.read_options()), stamp), built)
+    return project.kept(("tree", name, said, stamp), built)
 
 
 # ---------------------------------------------------------------------- what is done

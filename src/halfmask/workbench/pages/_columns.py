@@ -115,7 +115,7 @@ def _describe(project: Project, roles: Mapping[str, Role] | None = None) -> Desc
     def made() -> Description:
         return describe(project.source(options), roles=roles)
 
-    return made() if roles else project.kept("description", repr(options), made)
+    return made() if roles else project.kept("description", made)
 
 
 def _plain(options: ReadOptions) -> ReadOptions:
@@ -157,7 +157,7 @@ def _count_unique(project: Project, found: Description, policy: Policy) -> tuple
         rows = project.sample(_SAMPLE)
         return share_unique(rows, chosen), rows.height
 
-    return project.kept("unique", (chosen, repr(_plain(project.read_options()))), counted)
+    return project.kept(("unique", chosen), counted)
 
 
 # ---------------------------------------------------------------------- what is done

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # what all benchma
 from statistics import median
 
 import httpx  # after the path
+
 import workloads
 from bars import Bar, report, say
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import halfmask.verifier.checks
     import halfmask.verifier.events
     import halfmask.verifier.tables.part
+    import halfmask.verifier.verdict
     from halfmask import assess as assess
     from halfmask import book as book
     from halfmask import claims as claims

@@ -99,28 +99,22 @@ def _show_claim(claim: rooms.verifier.events.Check, out: Console) -> None:
 
 
 def _ending(found: CheckedRelease) -> str:
-    """Return the verdict, and what it rests on."""
-    if not found.bears_out:
-        return "The output isn't what its manifest says."
-    if found.differences:
-        return "The output is what its manifest says; the manifest isn't what the policy requires."
-    line = f"Nothing in the {found.rows:,} lines speaks against the manifest"
-    if found.differences is None:
-        return (
-            f"{line}. It isn't signed: halfmask events verify --policy compares it with "
-            "the policy that you expect."
-        )
-    return f"{line}, and it claims what the policy requires."
+    """Return the verdict, and what to do where it rests on the manifest alone."""
+    verdict = rooms.verifier.verdict.verdict_of(found)
+    if not found.bears_out or found.differences is not None:
+        return verdict
+    return (
+        f"{verdict.removesuffix('.')}: halfmask events verify --policy compares it with "
+        "the policy that you expect."
+    )
 
 
-UNCHECKED = "Not every claim could be checked."
 GIVE_FILE = (
     "Give what the marked claims need: --persons; --population with --policy or --hierarchies; "
     "--originals; --earlier; or --copy."
 )
 REMAKE = "Don't hand it over; make it again from the table and the policy."
 REMAKE_LINES = "Don't hand it over, or don't trust it; make it again."
-BROKEN = "The release doesn't bear out what it claims."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +227,8 @@ def verify(
         return answer_of_events(found, as_json=saying.as_json)
     # Nothing is wrong, and some claims couldn't be checked.
     unchecked = not found.holds and not found.is_broken
-    what, hint, status = (UNCHECKED, GIVE_FILE, 3) if unchecked else (BROKEN, REMAKE, 1)
+    words = rooms.verifier.verdict
+    what, hint, status = (words.UNCHECKED, GIVE_FILE, 3) if unchecked else (words.BROKEN, REMAKE, 1)
     if saying.as_json:
         say_json(_as_dict(found, " ".join((what, *found.sentences())), hint, status))
     else:
@@ -295,11 +290,10 @@ def _show_ending(found: CheckedRelease, out: Console) -> None:
         out.print("\nNo claim protects from this:", style="bold")
         for weakness in found.weaknesses:
             out.print(f"- {printable(weakness)}", soft_wrap=True)
+    verdict = rooms.verifier.verdict.verdict_of(found)
     if found.holds:
-        only_stated = any(each.is_stated for each in found.claims)
-        what = "can be checked" if only_stated else "the release claims"
-        out.print(f"\nEverything that {what} holds.", style="bold green")
+        out.print(f"\n{verdict}", style="bold green")
     elif not found.is_broken:
-        out.print(f"\n{UNCHECKED} Nothing wrong was found. {GIVE_FILE}", style="bold yellow")
+        out.print(f"\n{verdict} {GIVE_FILE}", style="bold yellow")
     else:
-        out.print(f"\n{BROKEN} Don't hand it over.", style="bold red")
+        out.print(f"\n{verdict}", style="bold red")

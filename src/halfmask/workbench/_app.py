@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
@@ -19,12 +20,16 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from halfmask import __version__
+from halfmask._errors import HalfmaskError
+from halfmask.claims import REPORT_NAME
+from halfmask.claims.manifest import released_file
 from halfmask.plots.svg import without_controls
 from halfmask.workbench._desk import Desk, Notice, notice_of
 from halfmask.workbench._guard import PageGuard
 from halfmask.workbench._jobs import Jobs
 from halfmask.workbench._page import Answer, Fields, Upload
 from halfmask.workbench._project import Project
+from halfmask.workbench._releases import release_named
 from halfmask.workbench.pages import PAGES, page_named
 
 if TYPE_CHECKING:
@@ -54,6 +59,7 @@ def create_workbench(
     routes = [
         Mount("/static", StaticFiles(directory=_STATIC)),
         Route("/", pages.start),
+        Route("/report/{name}", pages.report),
         Route("/{page}", pages.show),
         Route("/{page}/{action}", pages.act, methods=["POST"]),
     ]
@@ -113,6 +119,17 @@ class Pages:
             return _MISSING_TABLE
         return _MISSING_POLICY if page.needs == "policy" and not project.has_policy else None
 
+    async def report(self, request: Request) -> Response:
+        """Show the report of a release: a page of its own, to which the guard allows no script."""
+        try:
+            folder = release_named(self.desk.project.folder, request.path_params["name"])
+        except HalfmaskError as error:
+            return self._failed(notice_of(error), 404)
+        report = released_file(folder, REPORT_NAME)
+        if report is None:
+            return self._failed(Notice("The release has no report.", None, "bad"), 404)
+        return FileResponse(report, media_type="text/html")
+
     async def act(self, request: Request) -> Response:
         """Do what a form asks for, and lead to a page."""
         page = page_named(request.path_params["page"])
@@ -141,7 +158,9 @@ class Pages:
         if answer.notice:
             self.desk.say(Notice(answer.notice))
         if answer.file is not None:
-            return FileResponse(answer.file, filename=answer.file.name)
+            gone = BackgroundTask(answer.file.unlink, missing_ok=True)
+            after = gone if answer.is_passing else None
+            return FileResponse(answer.file, filename=answer.file.name, background=after)
         query = f"?{urlencode(answer.query)}" if answer.query else ""
         return RedirectResponse(f"/{answer.to or page.name}{query}", 303)
 
@@ -200,13 +219,16 @@ def _uploads_of(desk: Desk) -> Iterator[Path]:
 
 async def _fields_of(request: Request, folder: Path) -> Fields:
     texts: dict[str, list[str]] = {}
-    uploads: dict[str, Upload] = {}
+    uploads: dict[str, list[Upload]] = {}
+    n_files = 0
     async with request.form(max_files=20, max_fields=20_000) as form:
         for name, value in form.multi_items():
             if not isinstance(value, UploadFile):
                 texts.setdefault(name, []).append(value)
             elif value.filename:
-                uploads[name] = await run_in_threadpool(_keep, value, folder / str(len(uploads)))
+                kept = await run_in_threadpool(_keep, value, folder / str(n_files))
+                uploads.setdefault(name, []).append(kept)
+                n_files += 1
     return Fields(texts, uploads)
 
 

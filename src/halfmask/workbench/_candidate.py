@@ -43,13 +43,7 @@ def start_candidate(desk: Desk) -> Job:
     """Make a candidate of the open table by the policy; raise where there can't be one."""
     project = desk.project
     project.any_policy()
-    table = str(project.table)
-    project.source()
-    if is_database_url(table) and urlsplit(table).password is not None:
-        raise ParameterError(
-            "The address of the database has a password, which the workbench doesn't write down.",
-            hint="Keep the password in ~/.pgpass, and give the address without it.",
-        )
+    table = table_to_keep(project)
     return desk.jobs.start(
         KIND,
         _WORK,
@@ -58,6 +52,18 @@ def start_candidate(desk: Desk) -> Job:
         project=str(project.folder),
         stamp=stamp_of(project),
     )
+
+
+def table_to_keep(project: Project) -> str:
+    """Return the open table as a job may write it down; raise where that can't be."""
+    table = str(project.table)
+    project.source()
+    if is_database_url(table) and urlsplit(table).password is not None:
+        raise ParameterError(
+            "The address of the database has a password, which the workbench doesn't write down.",
+            hint="Keep the password in ~/.pgpass, and give the address without it.",
+        )
+    return table
 
 
 def candidate_of(desk: Desk) -> Candidate | None:

@@ -30,6 +30,12 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+#: A report is a page with a style of its own: it may draw itself, and nothing else.
+REPORT: Final = "/report/"
+REPORT_POLICY: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; "
+    "frame-ancestors 'none'; base-uri 'none'; sandbox"
+)
 METHODS: Final = frozenset({"GET", "HEAD", "POST"})
 #: Style and script of the pages: they hold nothing of a table, and need no cookie.
 STATIC: Final = "/static/"
@@ -130,7 +136,7 @@ class PageGuard:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
-            await self._answer(scope, receive, _with_headers(send))
+            await self._answer(scope, receive, _with_headers(send, scope["path"]))
         else:  # the pages use no websocket
             await send({"type": "websocket.close", "code": 1008})
 
@@ -239,12 +245,13 @@ class _BoundedAnswer:
             await self._send(message)
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, path: str) -> Send:
     """Return a `send` that puts our headers on an answer, in the place of the application's."""
+    own = {"Content-Security-Policy": REPORT_POLICY} if path.startswith(REPORT) else {}
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(HEADERS)
+            MutableHeaders(scope=message).update({**HEADERS, **own})
         await send(message)
 
     return sending

@@ -61,7 +61,7 @@ def secrets_of(policy: Any, home: Path, table: str) -> dict[str, Any]:  # noqa: 
     """Return vault, ledger and book as `protect_to` takes them, where a policy needs them."""
     found: dict[str, Any] = {}
     section = getattr(policy, "book", None)
-    if section is not None or _needs_vault(policy):
+    if section is not None or needs_vault(policy):
         found["vault"] = vault = open_vault(home)
         if vault is None:
             raise VaultError(
@@ -76,7 +76,7 @@ def secrets_of(policy: Any, home: Path, table: str) -> dict[str, Any]:  # noqa: 
     return found
 
 
-def _needs_vault(policy: Any) -> bool:  # noqa: ANN401 # of any kind
+def needs_vault(policy: Any) -> bool:  # noqa: ANN401 # of any kind
     """Return whether pseudonyms or cell keys of a policy are those of a vault."""
     from halfmask.masks.pseudonym import pseudonym_of  # noqa: PLC0415 # a job loads what it needs
 
@@ -95,14 +95,22 @@ def is_charged(policy: Any) -> bool:  # noqa: ANN401 # of any kind
 
 def open_vault(home: Path) -> Vault | None:
     """Open the vault in a folder by a key file in it; ``None`` if there is none."""
+    return next((vault for _, _, vault in _vaults(home)), None)
+
+
+def find_vault(home: Path) -> tuple[Path, Path] | None:
+    """Return where that vault and its key file are."""
+    return next(((folder, key) for folder, key, _ in _vaults(home)), None)
+
+
+def _vaults(home: Path) -> Iterator[tuple[Path, Path, Vault]]:
     from halfmask.vault import KeyFile, Vault  # noqa: PLC0415 # as above
 
     keys = [it for it in sorted(home.iterdir()) if it.is_file() and _is_small(it)]
     for folder in sorted(it.parent for it in home.glob("*/current")):
         for key in keys:
             with suppress(VaultError):
-                return Vault.open(folder, lock=KeyFile(key))
-    return None
+                yield folder, key, Vault.open(folder, lock=KeyFile(key))
 
 
 def _is_small(file: Path) -> bool:

@@ -28,7 +28,7 @@ class Fields:
     """What a form posted: texts by name, each perhaps several times, and files."""
 
     texts: Mapping[str, Sequence[str]]
-    uploads: Mapping[str, Upload] = field(default_factory=dict)
+    uploads: Mapping[str, Sequence[Upload]] = field(default_factory=dict)
 
     def has(self, name: str) -> bool:
         """Return whether a field was posted, as a ticked box is."""
@@ -59,7 +59,11 @@ class Fields:
 
     def upload(self, name: str) -> Upload | None:
         """Return the file of a field, if one was chosen."""
-        return self.uploads.get(name)
+        return next(iter(self.uploads_of(name)), None)
+
+    def uploads_of(self, name: str) -> list[Upload]:
+        """Return all files of a field."""
+        return list(self.uploads.get(name, ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,8 @@ class Answer:
     """No cell may be in it: addresses are kept in histories."""
     notice: str = ""
     file: Path | None = None
+    is_passing: bool = False
+    """Whether the file is only made to be downloaded, and goes when it was sent."""
 
 
 Show: TypeAlias = "Callable[[Desk, Mapping[str, str]], Mapping[str, Any]]"

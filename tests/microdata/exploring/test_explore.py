@@ -273,6 +273,20 @@ def test_a_sample_of_rows_is_drawn_and_stated():
 
 
 @pytest.mark.slow
+def test_points_are_seen_as_they_come():
+    seen = []
+    found = explore(PEOPLE, POLICY, k=[2, 400], methods=["mondrian", "mdav"], watch=seen.append)
+
+    counts = [len(each.points) + len(each.refused) for each in seen]
+    assert counts == sorted(set(counts))
+    assert len(counts) > 2
+    assert all(each.trials == () for each in seen)
+    assert replace(seen[-1], trials=found.trials) == found
+    numbers = [point.asked.number for point in seen[1].points]
+    assert numbers == sorted(numbers)
+
+
+@pytest.mark.slow
 def test_risks_are_of_persons_where_a_person_is_the_unit():
     several = PEOPLE.with_columns(
         name=pl.Series([f"{CANARY}-{row * row % 97}" for row in range(300)]),

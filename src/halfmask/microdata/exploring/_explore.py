@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
@@ -19,7 +20,7 @@ from halfmask.microdata.exploring._measuring import Measuring, alike_in_cuts
 from halfmask.microdata.exploring._points import DETAIL, RISKS, UTILITIES, ExploredPoint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from halfmask.guarantees import Classes
     from halfmask.vault import Vault
@@ -45,6 +46,7 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
     key: bytes | None = None,
     vault: Vault | None = None,
     progress: Progress | None = None,
+    watch: Callable[[Exploration], object] | None = None,
 ) -> Exploration:
     """Measure risk and utility of many policies around one, to choose among them.
 
@@ -82,6 +84,8 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
         The seed of both draws.
     progress
         Called with what is being done and how far it is.
+    watch
+        Called with what is found so far, without `trials`, each time that points come.
 
     Returns
     -------
@@ -170,14 +174,10 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
         policy, read.protection, at_most=max_points, random_state=random_state
     )
     measuring = Measuring(table=read, label=_label_of(policy) if label_model else None)
-    found = _measured(measuring, asked, progress)
-    progress("trying guarantees")
-    trials = guarantee_trials(read, policy)
-    progress("done", 1.0)
-    return Exploration(
-        points=tuple(each for each in found if isinstance(each, ExploredPoint)),
-        refused=tuple(each for each in found if isinstance(each, GridPolicy)),
-        trials=trials,
+    found = empty = Exploration(
+        points=(),
+        refused=(),
+        trials=(),
         rows=read.rows.height,
         table_rows=read.n_rows,
         grid_policies=n_policies,
@@ -186,20 +186,37 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
         risk=risk,
         utility=utility,
     )
+    for found in _measured(measuring, asked, empty, progress):
+        if watch is not None:
+            watch(found)
+    progress("trying guarantees")
+    trials = guarantee_trials(read, policy)
+    progress("done", 1.0)
+    return replace(found, trials=trials)
 
 
 def _measured(
-    measuring: Measuring, asked: Iterable[GridPolicy], progress: Progress
-) -> list[ExploredPoint | GridPolicy]:
-    """Return points and refused policies, by their numbers."""
+    measuring: Measuring, asked: Iterable[GridPolicy], empty: Exploration, progress: Progress
+) -> Iterator[Exploration]:
+    """Yield the points and refused policies that are known so far, by their numbers."""
     policies = list(asked)
     found: list[ExploredPoint | GridPolicy] = [each for each in policies if each.why]
     groups = alike_in_cuts(each for each in policies if not each.why)
     progress("exploring", 0.0)
+    yield _with(empty, found)
     for results in map_in_order(groups, measuring.group):
         found.extend(results)
         progress("exploring", len(found) / len(policies))
-    return sorted(found, key=_number)
+        yield _with(empty, found)
+
+
+def _with(empty: Exploration, found: Iterable[ExploredPoint | GridPolicy]) -> Exploration:
+    ordered = sorted(found, key=_number)
+    return replace(
+        empty,
+        points=tuple(each for each in ordered if isinstance(each, ExploredPoint)),
+        refused=tuple(each for each in ordered if isinstance(each, GridPolicy)),
+    )
 
 
 def _number(found: ExploredPoint | GridPolicy) -> int:

@@ -1,0 +1,187 @@
+"""Releases in the folder of the workbench: what they are called and say, and how one is made."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import zipfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from halfmask._errors import HalfmaskError, ParameterError, ReleaseError
+from halfmask.claims import MANIFEST_NAME, read_manifest
+from halfmask.claims.manifest import entries_of, released_file
+from halfmask.data import atomic_folder
+
+if TYPE_CHECKING:
+    from halfmask._progress import Progress
+    from halfmask.workbench._project import Project
+
+#: Neither hidden nor an option of a command, and no separator of any system.
+_NAME: Final = re.compile(r"\w[\w .-]{0,98}[\w-]|\w")
+_MOST_BYTES: Final = 200
+#: What follows the name in that of the page of tables that only the owner may see.
+OWNER: Final = ".owner.html"
+#: Releases that are listed, the newest first.
+_MOST_LISTED: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRelease:
+    """A release in the folder, as its manifest says."""
+
+    name: str
+    created: str
+    kind: str
+    rows: int
+    policy: str
+    is_in_force: bool
+
+
+def check_new_name(folder: Path, name: str) -> Path:
+    """Return where a release of a name is to lie; raise where it can't be one or is taken."""
+    where = _place_of(folder, name)
+    try:
+        where.lstat()
+    except FileNotFoundError:
+        return where
+    raise ReleaseError(
+        "There is a file or folder of this name. Nothing was overwritten.",
+        hint="Choose another name. The one that is proposed is free.",
+    )
+
+
+def release_named(folder: Path, name: str) -> Path:
+    """Return the folder of a release; raise where there is none of the name."""
+    where = _place_of(folder, name)
+    if released_file(folder, f"{name}/{MANIFEST_NAME}") is None:
+        raise ReleaseError("There is no release of this name.", hint="Choose one of the list.")
+    return where
+
+
+def _place_of(folder: Path, name: str) -> Path:
+    if _NAME.fullmatch(name) is None or len(name.encode()) > _MOST_BYTES:
+        raise ParameterError(
+            "This can't be the name of a release.",
+            hint="Take up to 100 letters, digits, dashes, dots and blanks; begin with a letter.",
+        )
+    return folder / name
+
+
+def propose_name(project: Project) -> str:
+    """Return a free name for a release: the table and the day."""
+    file = project.table_file
+    stem = "release" if file is None else file.name.partition(".")[0]
+    stem = re.sub(r"[^\w-]", "-", stem).strip("-")[:40] or "release"
+    name = f"{stem}-{datetime.now(UTC).astimezone():%Y-%m-%d}"
+    number, free = 1, name
+    while (project.folder / free).exists():
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def releases_of(project: Project) -> list[ListedRelease]:
+    """Return the releases in the folder, the newest first."""
+    in_force = ""
+    if project.has_policy:
+        try:
+            in_force = project.any_policy().sha256
+        except HalfmaskError:  # other pages say what is wrong with it
+            in_force = ""
+    found = []
+    for path in project.folder.iterdir():
+        try:
+            manifest = read_manifest(release_named(project.folder, path.name))
+        except HalfmaskError:
+            continue
+        found.append(
+            ListedRelease(
+                name=path.name,
+                created=manifest.created.removesuffix("Z").replace("T", " "),
+                kind=manifest.kind,
+                rows=sum(it.n_rows for it in manifest.files),
+                policy=manifest.policy_sha256,
+                is_in_force=manifest.policy_sha256 == in_force,
+            )
+        )
+    return sorted(found, key=lambda it: it.created, reverse=True)[:_MOST_LISTED]
+
+
+def zip_of(project: Project, name: str) -> Path:
+    """Return a zip of a release, to be sent and removed."""
+    release = release_named(project.folder, name)
+    folder = project.hidden / "downloads"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    made = folder / f"{name}.zip"
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry in sorted(entries_of(release)):
+            file = released_file(release, entry)
+            if file is not None:
+                archive.write(file, f"{name}/{entry}")
+    made.chmod(0o600)
+    return made
+
+
+def digest_of_manifest(release: Path) -> str:
+    """Return the hash of a manifest, by which a receiver knows that it is the owner's."""
+    return hashlib.sha256((release / MANIFEST_NAME).read_bytes()).hexdigest()
+
+
+def place_candidate(
+    report: Progress, folder: Path, *, candidate: str, out: str, claims: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Put the candidate to its place, byte for byte, and verify it there.
+
+    `claims` is what was found when it was made: some can only be checked with the table.
+    """
+    del folder
+    from halfmask.verifier import verify  # noqa: PLC0415 # a job loads what it needs
+    from halfmask.workbench._received import words_of  # noqa: PLC0415 # as above
+
+    report("writing")
+    with atomic_folder(out, what="release") as place:
+        shutil.copytree(candidate, place, dirs_exist_ok=True)
+        report("verifying on disk")
+        found = verify(place)
+        if found.is_broken:
+            found.raise_if_broken()
+        digest = digest_of_manifest(place)
+    page = Path(f"{candidate}{OWNER}")
+    if page.is_file():
+        shutil.copyfile(page, f"{out}{OWNER}")
+    words = words_of(found)
+    for now, then in zip(words["claims"], claims, strict=True):
+        if then["holds"] and not now["checked"]:
+            now |= {"holds": True, "checked": True, "sentence": then["sentence"]}
+    checked = [it for it in words["claims"] if it["checked"] or it["basis"] != "stated"]
+    if words["style"] == "unchecked" and all(it["holds"] for it in checked):
+        words |= {"style": "holds", "verdict": "Everything that the release claims holds."}
+    return {"name": Path(out).name, "manifest": digest, "is_placed": True, "found": words}
+
+
+def make_release(
+    report: Progress, folder: Path, *, policy: str, table: str, project: str, out: str
+) -> dict[str, Any]:
+    """Make a release by the same call as ``halfmask protect``; a book of the policy books it."""
+    del folder
+    from halfmask.microdata import protect_to  # noqa: PLC0415 # as above
+    from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
+    from halfmask.workbench._kept_secrets import secrets_of  # noqa: PLC0415 # as above
+    from halfmask.workbench._received import words_of  # noqa: PLC0415 # as above
+
+    home = Path(project)
+    wanted: Any = policy_class(policy).from_toml(policy, folder=home)
+    given = secrets_of(wanted, home, table)
+    given.pop("book", None)  # that one only asks; without it the policy's own is opened
+    release = protect_to(table, wanted, out, **given, progress=report)
+    return {
+        "name": Path(out).name,
+        "manifest": digest_of_manifest(Path(out)),
+        "is_placed": False,
+        "found": words_of(release.written[1]),
+        "checked": list(release.checked),
+    }

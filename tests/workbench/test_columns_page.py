@@ -5,17 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import re
+from pathlib import Path
 
 import pytest
 
+from halfmask.masks import MASKS
 from halfmask.microdata import Policy
+from halfmask.workbench.pages import _columns
 
 AGE, WORKCLASS, EDUCATION, MARITAL, OCCUPATION, SEX, INCOME = 1, 2, 4, 6, 7, 10, 15
 IMG = "<img src=x onerror=alert(1)>"
 BRACES = "{{7*7}}"
 TURNED = "abc\u202edef"
 #: Names of columns, and values, that a page must show as they are spelt, or plainly.
-CANARIES = ["a.b.c", "say \"it's\"", IMG, BRACES, TURNED, "n" * 200, "x=1&column=2#y", "a]b[c"]
+CANARIES = ["a.b.c", 'say "it\'s"', IMG, BRACES, TURNED, "n" * 200, "x=1&column=2#y", "a]b[c"]
 
 
 def column_of(bench, name):
@@ -103,6 +106,20 @@ def test_a_column_may_be_named_and_a_kind_is_changed_alone(adult_bench):
     )
 
 
+def test_the_kind_of_a_sensitive_column_is_a_version_without_advice(adult_bench):
+    fields = {"number": OCCUPATION, "role": "sensitive", "kind": "text"}
+    assert "guarantee" not in adult_bench.post("/columns/role", **fields)
+    assert versions_of(adult_bench)[-1] == "occupation: text"
+    adult_bench.post("/columns/role", **fields)
+    assert len(versions_of(adult_bench)) == 2
+
+
+def test_a_dropped_column_gets_the_kind_that_is_proposed_with_its_role(adult_bench):
+    assert column_of(adult_bench, "fnlwgt").kind is None
+    adult_bench.post("/columns/role", number=3, role="quasi_identifier", kind="")
+    assert column_of(adult_bench, "fnlwgt").kind == "numeric"
+
+
 def test_what_a_role_cannot_have_goes_with_it_and_is_named(adult_bench):
     words = adult_bench.post("/columns/role", number=EDUCATION, role="insensitive")
     assert "Removed with it: its hierarchy. Undo brings it back." in words
@@ -170,6 +187,28 @@ def test_missing_cells_are_counted_as_the_policy_reads_them(adult_bench):
     assert f"{share:.1%}" in adult_bench.get("/columns")
 
 
+def test_points_are_part_of_a_place_that_has_a_tree(bench, tmp_path):
+    lines = "".join(f"{52 + i / 97:.4f},{13 + i % 9 / 50:.4f},{i % 50}\n" for i in range(200))
+    (tmp_path / "t.csv").write_text("latitude,longitude,age\n" + lines, encoding="utf-8")
+    bench.project.open(str(tmp_path / "t.csv"))
+    words = bench.post("/columns/propose")
+    place = next(it for it in bench.project.policy().columns if it not in ("age", "latitude"))
+    assert words.count(f"part of {place}") == 2
+    words = bench.get("/columns?column=4")
+    assert "In force: cells" in words
+    assert re.search(r"0, the values \d+ \d+ \d+ 1 \d+", words)
+    assert "has no role yet" in bench.get("/columns?column=1")
+
+
+def test_a_policy_of_tables_of_counts_has_no_columns(bench, adult_table, tmp_path):
+    stored = Path(__file__).parents[1] / "contracts" / "stored" / "policies" / "tables.toml"
+    (tmp_path / "policy.toml").write_bytes(stored.read_bytes())
+    bench.project.open(str(adult_table))
+    assert "about tables of counts" in bench.get("/columns")
+    assert "has no role" not in bench.post("/columns/role", number=1, role="sensitive")
+    assert (tmp_path / "policy.toml").read_bytes() == stored.read_bytes()
+
+
 def test_settings_are_written_and_taken_back(adult_bench):
     fields = {"number": AGE, "missing": "suppress", "label": "on"}
     adult_bench.post("/columns/more", **fields, least_level="1", greatest_level="")
@@ -217,7 +256,7 @@ def test_intervals_are_made_and_each_level_is_counted(adult_bench):
     assert column_of(adult_bench, "age").hierarchy.intervals == (10, 20)
     ages = adult_bench.project.rows()["age"]
     decades = (ages // 10).value_counts()["count"]
-    row = f"1 {len(decades)} {decades.min()} {decades.max()}"
+    row = f"1 {len(decades)} {decades.min()} {decades.max()} "
     assert "In force: intervals 10 20" in words
     assert row in words.replace(",", "")
 
@@ -404,7 +443,10 @@ def test_a_mask_is_made_by_the_fields_of_its_parameters(adult_bench):
     [
         ({"mask": "magic"}, "no such mask"),
         ({"mask": "noise", "law": "laplace"}, "needs a value for 'scale'"),
-        ({"mask": "noise", "law": "cauchy", "scale": "1", "decimals": "0"}, "can't have that 'law'"),
+        (
+            {"mask": "noise", "law": "cauchy", "scale": "1", "decimals": "0"},
+            "can't have that 'law'",
+        ),
         ({"mask": "token", "digits": "many"}, "wants a number"),
         ({"mask": "round", "base": "-1"}, "base"),
         ({"mask": "round", "base": "5"}, "income"),  # texts have no multiples
@@ -417,8 +459,6 @@ def test_a_mask_that_does_not_fit_is_said_and_the_policy_stays(adult_bench, fiel
 
 
 def test_every_mask_has_a_form_whose_fields_are_its_parameters(adult_bench):
-    from halfmask.masks import MASKS
-
     adult_bench.get(f"/columns?column={INCOME}")
     for name in MASKS:
         assert f'id="choose-{name}"' in adult_bench.html
@@ -465,13 +505,13 @@ def test_canaries_go_through_each_change(odd_bench, number):
     check_page(odd_bench)
     nodes = re.findall(r'name="node" value="(0:\d+)"', odd_bench.html)
     assert len(nodes) == 8
-    for to in ("some", IMG, BRACES):
+    for to in ("some", IMG, BRACES, TURNED):
         fields = {"number": number, "seen": seen_by(odd_bench), "node": nodes[:3], "name": to}
         odd_bench.post("/columns/group", **fields, **{"at-column": str(number)})
         check_page(odd_bench)
         groups = column_of(odd_bench, name).hierarchy.groups
         assert len(groups[to]) == 3
-        assert set(sum(groups.values(), [])) == set(CANARIES)
+        assert {it for each in groups.values() for it in each} == set(CANARIES)
     odd_bench.post("/columns/no-hierarchy", number=number)
     odd_bench.post("/columns/mask", number=number, mask="redact", text=IMG)
     odd_bench.get(f"/columns?column={number}")
@@ -494,8 +534,6 @@ def test_every_control_has_a_name_for_a_screen_reader(adult_bench):
 
 
 def test_the_description_is_counted_once(adult_bench, monkeypatch):
-    from halfmask.workbench.pages import _columns
-
     asked = []
     made = _columns.describe
     monkeypatch.setattr(_columns, "describe", lambda *a, **b: asked.append(1) or made(*a, **b))

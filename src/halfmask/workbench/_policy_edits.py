@@ -40,7 +40,7 @@ def _with_key(old: Table, key: str, value: object) -> Table:
     made = tomlkit.table()
     for name, item in kept:
         if name is None:
-            made.add(item)
+            made.add(item)  # type: ignore[call-overload] # a comment, or blanks
         else:
             made.append(name, item)
     return made

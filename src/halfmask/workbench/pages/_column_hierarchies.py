@@ -35,16 +35,6 @@ _MOST_BYTES: Final = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
-    """A level of a hierarchy on the values of the table."""
-
-    number: int
-    groups: int
-    smallest: int
-    largest: int
-
-
-@dataclass(frozen=True, slots=True)
 class Node:
     """A group of a hierarchy, or a value, as the page draws it."""
 
@@ -71,12 +61,12 @@ class CountedTree:
         top = self.tree.height - (1 if self.frame[str(self.tree.height - 1)].n_unique() == 1 else 0)
         return [str(level) for level in range(1, top)]
 
-    def levels(self) -> Iterator[Level]:
-        """Yield how many groups of how many rows each level has."""
+    def levels(self) -> Iterator[tuple[int, int, int]]:
+        """Yield how many groups each level has, and the rows of the smallest and largest."""
         for level in range(self.tree.height):
             rows = self.frame.group_by(str(level)).agg(pl.col("rows").sum())["rows"]
             rows = rows.filter(rows > 0)
-            yield Level(level, len(rows), int(rows.min() or 0), int(rows.max() or 0))  # type: ignore[arg-type] # counts
+            yield len(rows), int(rows.min() or 0), int(rows.max() or 0)  # type: ignore[arg-type] # counts
 
     def nodes(self, first: int, size: int) -> tuple[Node, ...]:
         """Return the tree above some of its leaves, without the root."""

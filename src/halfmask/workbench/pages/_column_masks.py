@@ -142,7 +142,8 @@ def _described(kind: type[Any]) -> dict[str, str]:
         section = (inspect.getdoc(each) or "").partition("Parameters\n----------\n")[2]
         for names, about in _DESCRIBED.findall(section.partition("\n\n")[0]):
             words = " ".join(about.split()).replace("``", "")
-            found |= dict.fromkeys(names.split(", "), "" if "see `" in words else words)
+            if "see `" not in words:  # the class above says it
+                found |= dict.fromkeys(names.split(", "), words)
     return found
 
 

@@ -168,7 +168,8 @@ def _propose(desk: Desk, fields: Fields) -> Answer:
     project = desk.project
     found = _describe(project)
     names = [each.name for each in found.proposals]
-    picked = [names[int(it) - 1] for it in fields.all("known") if it in _numbers(names)]
+    numbers = fields.all("known")
+    picked = [name for number, name in enumerate(names, start=1) if str(number) in numbers]
     if picked:
         found = _describe(project, dict.fromkeys(picked, "quasi_identifier"))
     if not any(each.role == "quasi_identifier" for each in found.proposals):
@@ -178,10 +179,6 @@ def _propose(desk: Desk, fields: Fields) -> Answer:
     text = with_reading(found.policy_toml(), _plain(project.read_options()))
     project.replace(text, "Proposed a policy")
     return Answer(notice="This is a proposal: look at each line, above all at those with a ?.")
-
-
-def _numbers(names: Sequence[str]) -> set[str]:
-    return {str(number) for number in range(1, len(names) + 1)}
 
 
 def _column_of(desk: Desk, fields: Fields) -> tuple[Line, Policy]:
@@ -206,7 +203,9 @@ def _set_role(desk: Desk, fields: Fields) -> Answer:
         raise ParameterError("A column has no such kind.", hint="Choose one of the list.")
     if line.section is None and not role:
         raise ParameterError("Choose the role of the column first.")
-    if line.section is None and not kind:
+    if line.section is not None and line.section.role == role:
+        role = ""  # the form has both, and the kind alone was changed
+    if role and not kind and (line.section is None or line.section.kind is None):
         kind = "categorical" if line.proposal is None else line.proposal.kind
     removed: list[str] = []
     with desk.project.editing(f"{line.name}: {ROLES.get(role) or kind}") as document:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import halfmask.events.description
     import halfmask.events.report
     import halfmask.events.streams
+    import halfmask.microdata.attacked
     import halfmask.microdata.exploring
     import halfmask.microdata.opening
     import halfmask.microdata.policy_class
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from halfmask import trainer as trainer
     from halfmask import vault as vault
     from halfmask import verifier as verifier
+    from halfmask import workbench as workbench
 else:
 
     class _Room:

@@ -84,7 +84,7 @@ def _show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     if "column" in query:
         line = _line_numbered(lines, query["column"])
         return {**context, "line": line, **_show_one(project, policy, line, query)}
-    unique, looked = _count_unique(project, found, policy)
+    unique, looked = _count_unique(project, policy)
     sets = sorted(found.singling_out, key=lambda it: (len(it.columns), -it.share_unique))
     return {
         **context,
@@ -147,17 +147,14 @@ def _line_numbered(lines: Sequence[Line], number: str) -> Line:
     return lines[int(number) - 1]
 
 
-def _count_unique(project: Project, found: Description, policy: Policy) -> tuple[float, int]:
+def _count_unique(project: Project, policy: Policy) -> tuple[float, int]:
     """Return the share of rows that are unique on the quasi-identifiers, and of how many rows."""
-    names = tuple(each.name for each in found.proposals)
-    known = [it for it in names if it in policy.columns]
-    chosen = tuple(it for it in known if policy.columns[it].role == "quasi_identifier")
+    rows = project.sample(_SAMPLE)
+    known = (name for name, it in policy.columns.items() if it.role == "quasi_identifier")
+    chosen = tuple(sorted(name for name in known if name in rows.columns))
 
-    def counted() -> tuple[float, int]:
-        rows = project.sample(_SAMPLE)
-        return share_unique(rows, chosen), rows.height
-
-    return project.kept(("unique", chosen), counted)
+    share = project.kept(("unique", chosen), lambda: share_unique(rows, chosen))
+    return share, rows.height
 
 
 # ---------------------------------------------------------------------- what is done

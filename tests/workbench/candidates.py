@@ -36,8 +36,8 @@ PRIVATE = """\
 halfmask = 1
 
 [columns]
-age = { role = "quasi_identifier", kind = "numeric", hierarchy = { intervals = [10, 20] } }
-town = { role = "quasi_identifier", kind = "categorical" }
+town = { role = "quasi_identifier", kind = "categorical", least_level = 0, greatest_level = 0 }
+age = { role = "identifier" }
 illness = { role = "identifier" }
 number = { role = "identifier" }
 

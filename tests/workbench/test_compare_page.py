@@ -71,9 +71,17 @@ def test_rows_are_paged(compared):
 def test_rows_at_risk_are_named_by_number_with_what_singles_them_out(compared):
     words = compared(CLASSES).get("/compare")
     assert "300 of 300 released rows are unique over all 4 released columns" in words
-    assert re.search(r"singled out by 1 1 \d+ number 2 1 \d+ number ", words)
-    fewer = compared(candidates.COLUMNS + candidates.CLASSES.replace("k = 5", "k = 40"))
-    assert "number" not in fewer.get("/compare").partition("Rows at risk")[2]
+    listed = re.findall(r"(\d+) 1 (\d+) number ", words.partition("singled out by")[2])
+    assert len(listed) == 50
+    assert [int(of_class) for _, of_class in listed] == sorted(int(it) for _, it in listed)
+    assert len({row for row, _ in listed}) == 50
+
+
+def test_where_no_row_is_unique_the_smallest_groups_are_listed(compared):
+    policy = candidates.COLUMNS + candidates.CLASSES.replace("k = 5", "k = 60")
+    words = compared(policy).get("/compare").partition("Rows at risk")[2]
+    assert "No released row is unique over all 3 released columns." in words
+    assert "number" not in words
 
 
 def test_columns_are_pictured_most_lost_first(compared):

@@ -194,7 +194,10 @@ def _distributions(release: Release[Any]) -> Mapping[str, Distribution]:
     if kind == "microdata":
         return release.facts.utility.distributions
     if kind == "masked":
-        before, after = rows.table.unmasked.read(columns=rows.columns), rows.read(rows.columns)
+        # Tokens say nothing of the values that they stand for.
+        masks_of = rows.policy.masks_of
+        names = [it for it in rows.columns if all(mask.is_matchable for mask in masks_of(it))]
+        before, after = rows.table.unmasked.read(columns=names), rows.read(names)
     elif kind == "synthetic" and rows.paid is None:
         before, after = rows.learnt, rows.copies[0]
     else:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import halfmask.events.description
     import halfmask.events.report
     import halfmask.events.streams
+    import halfmask.microdata.attacked
     import halfmask.microdata.exploring
     import halfmask.microdata.opening
     import halfmask.microdata.policy_class

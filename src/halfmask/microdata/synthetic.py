@@ -21,7 +21,6 @@ from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import SYNTHETIC
 from halfmask.data import frame_given, open_table, orders_of
-from halfmask.microdata.charts import association_chart, distribution_chart
 from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._synthesis_section import (
     BlendedSection,
@@ -32,6 +31,7 @@ from halfmask.microdata._synthesis_section import (
 from halfmask.microdata._synthetic_claims import synthetic_claims
 from halfmask.microdata._synthetic_rows import SyntheticRows, draw_rows
 from halfmask.microdata._writing import write_parts
+from halfmask.microdata.charts import association_chart, distribution_chart
 from halfmask.microdata.evaluation import LEAST_COUNT
 from halfmask.microdata.opening import ledger_view, opened_as_texts
 from halfmask.release import PicturesBlock, Release, ReleaseKind, RowFiles, TableBlock, TextBlock

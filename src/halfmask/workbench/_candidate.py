@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from halfmask.release import Release
     from halfmask.workbench._desk import Desk
     from halfmask.workbench._jobs import Job
+    from halfmask.workbench._page import Fields
     from halfmask.workbench._project import Project
 
 KIND: Final = "candidate"
@@ -52,6 +53,26 @@ def start_candidate(desk: Desk) -> Job:
         project=str(project.folder),
         stamp=stamp_of(project),
     )
+
+
+def state_of(desk: Desk) -> dict[str, Any]:
+    """Return what every page on candidates shows: the newest, and work on one that isn't done."""
+    latest = desk.jobs.latest(KIND)
+    return {
+        "candidate": candidate_of(desk),
+        "making": None if latest is None or latest.state == "done" else latest,
+    }
+
+
+def make(desk: Desk, fields: Fields) -> None:
+    """Start the making of a candidate: an action of pages."""
+    del fields
+    start_candidate(desk)
+
+
+def cancel(desk: Desk, fields: Fields) -> None:
+    """Cancel a job: an action of pages."""
+    desk.jobs.cancel(fields.text("job"))
 
 
 def table_to_keep(project: Project) -> str:
@@ -107,6 +128,7 @@ def make_candidate(
     del stamp
     from halfmask.microdata import protect_to  # noqa: PLC0415 # a job loads what it needs
     from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
+    from halfmask.workbench._attacking import keep_attacks  # noqa: PLC0415 # as above
     from halfmask.workbench._compared import keep_compared  # noqa: PLC0415 # as above
     from halfmask.workbench._kept_secrets import ask_books, secrets_of  # noqa: PLC0415 # as above
 
@@ -116,6 +138,7 @@ def make_candidate(
     release = protect_to(table, wanted, folder / "release", **given, progress=report)
     report("comparing with the table")
     linked = keep_compared(release, folder)
+    keep_attacks(release, folder, report)
     report("asking the book of earlier releases")
     return {**_facts(release), "linked": linked, "books": ask_books(release, home)}
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.assess.utility import Distribution
     from halfmask.release import Release
 
 PLACES: Final = "places.npy"
-COLUMNS: Final = "columns.json"
+COMPARED: Final = "compared.json"
 #: No bar shows fewer rows.
 _LEAST: Final = 10
+#: So many rows at risk are listed.
+_LISTED: Final = 50
 _APART: Final = {
     "synthetic": "Synthetic rows are drawn: no released row is the row of a person.",
     "private-microdata": "Private rows are a random sample, and which ones isn't written down.",
@@ -29,10 +32,14 @@ def keep_compared(release: Release[Any], folder: Path) -> str:
     """Keep what Compare shows; return why rows can't be linked, or nothing where they can."""
     import numpy as np  # noqa: PLC0415 # a job loads what it needs
 
-    (folder / COLUMNS).write_text(json.dumps(_columns(release)), encoding="utf-8")
     why = _not_linked(release)
+    risk = None
     if not why:
-        np.save(folder / PLACES, _places(release))
+        places = _places(release)
+        np.save(folder / PLACES, places)
+        risk = _rows_at_risk(release, places)
+    kept = {"columns": _columns(release), "warnings": _warnings(release), "risk": risk}
+    (folder / COMPARED).write_text(json.dumps(kept), encoding="utf-8")
     return why
 
 
@@ -76,6 +83,84 @@ def _any_missing() -> Any:  # noqa: ANN401 # an expression of polars
     return pl.any_horizontal(pl.all().is_null())
 
 
+def _rows_at_risk(release: Release[Any], places: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the rows that fewest released rows equal, by number, and what singles them out.
+
+    All released columns count: an attacker may know any of them. No cell is kept.
+    """
+    import numpy as np  # noqa: PLC0415 # as above
+
+    from halfmask.guarantees import class_of_row  # noqa: PLC0415 # as above
+
+    frame = release.data
+    names = [name for name, dtype in frame.schema.items() if not dtype.is_nested()]
+    known = [name for name in release.policy.schema().quasi_identifiers if name in names]
+    sizes, classes = (_sizes(frame, columns) for columns in (names, known or names))
+    number = _turned(places)
+    worst = np.lexsort((number, classes, sizes))[:_LISTED]
+    codes = {it: class_of_row(frame, quasi_identifiers=[it])[0] for it in names}
+    return {
+        "columns": len(names),
+        "rows": frame.height,
+        "unique": int((sizes == 1).sum()),
+        "least": int(sizes.min()),
+        "listed": [
+            {
+                "row": int(number[row]) + 1,
+                "same": int(sizes[row]),
+                "of_class": int(classes[row]),
+                "by": _singling(codes, int(row), int(sizes[row])),
+            }
+            for row in worst[sizes[worst] == sizes.min()].tolist()
+        ],
+    }
+
+
+def owners_of(file: Path) -> NDArray[np.int64]:
+    """Return the row of the table that each released row is, from the file of places."""
+    import numpy as np  # noqa: PLC0415 # as above
+
+    return _turned(np.load(file))
+
+
+def _turned(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    import numpy as np  # noqa: PLC0415 # as above
+
+    index = np.flatnonzero(places >= 0)
+    return index[np.argsort(places[index])]
+
+
+def _sizes(frame: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
+    """Return how many rows each row equals on some columns, itself among them."""
+    import numpy as np  # noqa: PLC0415 # as above
+
+    from halfmask.guarantees import class_of_row  # noqa: PLC0415 # as above
+
+    of_row, n_classes = class_of_row(frame, quasi_identifiers=columns)
+    return np.bincount(of_row, minlength=n_classes)[of_row]
+
+
+def _singling(codes: Mapping[str, NDArray[np.int64]], row: int, size: int) -> list[str]:
+    """Return few columns that leave no more rows than all do: each the one that leaves fewest."""
+    import numpy as np  # noqa: PLC0415 # as above
+
+    left, chosen = np.arange(len(next(iter(codes.values())))), list[str]()
+    while len(left) > size:
+        same = {it: left[of[left] == of[row]] for it, of in codes.items() if it not in chosen}
+        best = min(same, key=lambda it: len(same[it]))
+        chosen.append(best)
+        left = same[best]
+    return chosen
+
+
+def _warnings(release: Release[Any]) -> list[str]:
+    """Return what cost most of the detail, and whether attacks find people again."""
+    if release.kind.name == "microdata":
+        return [*release.facts.utility.detail.warnings]
+    found = getattr(release.facts, "assessment", None)
+    return [found.warning] if getattr(found, "warning", None) else []
+
+
 def _columns(release: Release[Any]) -> list[dict[str, Any]]:
     """Return each column with the detail that it keeps and its picture, most lost first."""
     from halfmask.microdata.charts import distribution_chart  # noqa: PLC0415 # as above
@@ -109,7 +194,10 @@ def _distributions(release: Release[Any]) -> Mapping[str, Distribution]:
     if kind == "microdata":
         return release.facts.utility.distributions
     if kind == "masked":
-        before, after = rows.table.unmasked.read(columns=rows.columns), rows.read(rows.columns)
+        # Tokens say nothing of the values that they stand for.
+        masks_of = rows.policy.masks_of
+        names = [it for it in rows.columns if all(mask.is_matchable for mask in masks_of(it))]
+        before, after = rows.table.unmasked.read(columns=names), rows.read(names)
     elif kind == "synthetic" and rows.paid is None:
         before, after = rows.learnt, rows.copies[0]
     else:

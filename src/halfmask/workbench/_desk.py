@@ -34,6 +34,8 @@ class Desk:
     jobs: Jobs
     notices: list[Notice] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
+    #: What pages keep from one request to the next, by name.
+    shelf: dict[str, object] = field(default_factory=dict)
 
     def say(self, notice: Notice) -> None:
         """Show a notice on the next page."""

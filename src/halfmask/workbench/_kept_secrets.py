@@ -7,7 +7,7 @@ there. A passphrase is for the terminal: a page that asks for one could be imita
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -144,20 +144,19 @@ def books_of(home: Path) -> list[ReleaseBook]:
     return [] if vault is None else [_book(vault, name) for name in names]
 
 
-def ask_books(release: Release[Any], home: Path) -> dict[str, list[str]]:
-    """Return what each book says of a release, were it booked: sentences, by the data set."""
+def ask_books(release: Release[Any], home: Path) -> dict[str, dict[str, list[str]]]:
+    """Return what each book keeps now, and what it says of a release, were it booked."""
     from halfmask.book.section import BookSection  # noqa: PLC0415 # as above
 
     said = {}
     own = None if release.booking is None else release.booking.section.dataset
     for book in books_of(home):
         section = BookSection(dataset=book.dataset, receiver="nobody yet")
+        asked = Asked(book.booking(section)).leaving(release, home / "release")
         try:
-            if book.dataset == own:
-                said[book.dataset] = list(release.checked)
-                continue
-            with Asked(book.booking(section)).leaving(release, home / "release") as departure:
-                said[book.dataset] = [*departure.sentences, *departure.weaknesses]
+            with nullcontext() if book.dataset == own else asked as departure:
+                found = departure.sentences if departure else release.checked
         except HalfmaskError as error:
-            said[book.dataset] = [f"The release can't be compared: {error.what}"]
+            found = [f"The release can't be compared: {error.what}"]
+        said[book.dataset] = {"together": [*book.describe_together()], "found": [*found]}
     return said

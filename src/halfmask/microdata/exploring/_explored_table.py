@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import GuaranteeNotMetError, ParameterError, PolicyError
+from halfmask._progress import Progress, silent
 from halfmask.anonymize import METHODS, RECODINGS
 from halfmask.data import open_table
 from halfmask.guarantees import Classes, class_of_row
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask._progress import Progress
     from halfmask.anonymize import Population, Protection, Summary
     from halfmask.data import Schema, Source
     from halfmask.microdata._policy import Policy
@@ -60,7 +60,33 @@ class ExploredTable:
         progress: Progress,
     ) -> ExploredTable:
         """Read a table, as `protect` does."""
-        opened = open_table(table, options=policy.read_options())
+        return cls.of_source(
+            open_table(table, options=policy.read_options()),
+            policy,
+            at_most=at_most,
+            random_state=random_state,
+            is_learnt=is_learnt,
+            population=population,
+            key=key,
+            vault=vault,
+            progress=progress,
+        )
+
+    @classmethod
+    def of_source(  # noqa: PLR0913 # as above
+        cls,
+        opened: Source,
+        policy: Policy,
+        *,
+        at_most: int,
+        random_state: int = 0,
+        is_learnt: bool = False,
+        population: object = None,
+        key: bytes,
+        vault: Vault | None = None,
+        progress: Progress = silent,
+    ) -> ExploredTable:
+        """Read a table that was opened as the policy says."""
         policy.schema().check(opened.columns)
         vault_key = None if vault is None else pseudonym_key(vault)
         masked = MaskedTable.of(
@@ -109,6 +135,18 @@ class ExploredTable:
     def protection(self, policy: Policy) -> Protection:
         """Return the protection of a policy of this table."""
         return protection_of(policy, self.schema, self.people)
+
+    def sizes_over_all(
+        self, released: Classes, class_of_cell: NDArray[np.int64], cells: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        """Return how many released rows share each combination of all released columns."""
+        if self.unchanged is None:
+            return released.sizes
+        kept = cells >= 0
+        width = int(self.unchanged.max()) + 1
+        keys = class_of_cell[cells[kept]].astype(np.int64) * width + self.unchanged[kept]
+        counts: NDArray[np.int64] = np.unique(keys, return_counts=True)[1].astype(np.int64)
+        return counts
 
 
 def _any_protection(policy: Policy, schema: Schema, people: Population | None) -> Protection:

@@ -21,11 +21,8 @@ from halfmask.microdata.exploring._points import ExploredPoint, PointMeasures
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from halfmask.anonymize import Fitted, Protection
     from halfmask.assess.utility import ModelUtility
-    from halfmask.guarantees import Classes
     from halfmask.microdata.exploring._explored_table import ExploredTable
     from halfmask.microdata.exploring._grid import GridPolicy
 
@@ -86,7 +83,7 @@ class Measuring:
         loss = information_loss(leaving_extents(plan, counts), suppressed=suppressed)
         sizes = class_size_utility(released.sizes, suppressed=suppressed, k=1)
         classes = class_measures(plan, counts, suppressed=suppressed, raw_sizes=None, labels=None)
-        every = self._all_columns(released, class_of_cell, fitted.cell_of_row)
+        every = self.table.sizes_over_all(released, class_of_cell, fitted.cell_of_row)
         journalist = risk.journalist
         score, score_raw, score_name = self._score(protection)
         return PointMeasures(
@@ -110,19 +107,6 @@ class Measuring:
             score_raw=score_raw,
             score_name=score_name,
         )
-
-    def _all_columns(
-        self, released: Classes, class_of_cell: NDArray[np.int64], cells: NDArray[np.int32]
-    ) -> NDArray[np.int64]:
-        """Return how many released rows share each combination of all released columns."""
-        unchanged = self.table.unchanged
-        if unchanged is None:
-            return released.sizes
-        kept = cells >= 0
-        width = int(unchanged.max()) + 1
-        keys = class_of_cell[cells[kept]].astype(np.int64) * width + unchanged[kept]
-        counts: NDArray[np.int64] = np.unique(keys, return_counts=True)[1].astype(np.int64)
-        return counts
 
     def _score(self, protection: Protection) -> tuple[float | None, float | None, str | None]:
         found = self._learnt(protection)

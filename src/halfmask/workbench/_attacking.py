@@ -1,0 +1,144 @@
+"""The battery on a candidate: in its own job, or as it was measured when the candidate was made."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from halfmask.workbench._compared import PLACES, owners_of
+
+if TYPE_CHECKING:
+    from halfmask._progress import Progress
+    from halfmask.assess.attacks import AttackReport, Finding
+    from halfmask.release import Release
+
+#: Record linkage compares each row with each other one: of more rows it takes an hour.
+_MOST_LINKED: Final = 4_000
+MEASURED: Final = "attacks.json"
+PICTURE: Final = "attacks.svg"
+_CLASSES: Final = (
+    "On Protect, ask for diversity: l-diversity or t-closeness of the column that is inferred."
+)
+_COARSER: Final = (
+    "On Protect, ask for a larger k, or make the columns coarser that single rows out: Compare "
+    "names them. A column that nobody needs can be dropped on Columns."
+)
+#: What helps, by the family of an attack that succeeds.
+_ADVICE: Final = {
+    "classes": _CLASSES,
+    "attributes": _CLASSES,
+    "tables": _COARSER,
+    "membership": "On Protect, learn from larger groups of rows, or draw rows under an epsilon.",
+    "releases": "Reuse the classes of the earlier release: [book] of the policy with reuse.",
+    "crosstabs": "Raise the rule's threshold in the policy, so that more cells are hidden.",
+}
+_NOTHING: Final = {
+    "INVALID": "Nothing follows from it, neither good nor bad.",
+    "not shown": "It has too few people to be settled: more rows would show it.",
+}
+#: The policy of pages (CSP) refuses rules in a page: workbench.css has those of the picture.
+_STYLE: Final = re.compile(r"<style>.*?</style>", re.DOTALL)
+
+
+def attack_candidate(
+    report: Progress,
+    folder: Path,
+    *,
+    release: str,
+    table: str,
+    project: str,
+    policy: str,
+    control: str,
+) -> dict[str, Any]:
+    """Attack a candidate with the table, and perhaps held-out rows, as ``assess release`` does."""
+    from dataclasses import replace  # noqa: PLC0415 # a job loads what it needs
+
+    from halfmask.assess.attacks import attack_shuffled  # noqa: PLC0415 # as above
+    from halfmask.data import open_table  # noqa: PLC0415 # as above
+    from halfmask.microdata import Policy  # noqa: PLC0415 # as above
+    from halfmask.microdata.attacked import read_shuffled  # noqa: PLC0415 # as above
+
+    known = Policy.from_toml(policy, folder=project)
+    report("reading the table")
+    options = known.read_options()
+    original = open_table(table, options=options).read()
+    target = read_shuffled(Path(release), original, known, called="The table")
+    places = Path(release).with_name(PLACES)
+    if places.is_file() and original.height <= _MOST_LINKED:
+        target = replace(target, owners=owners_of(places))
+    if control:
+        held = open_table(control, options=options, called="The control table").read()
+        target = replace(target, control=held)
+    found = attack_shuffled(target, progress=report)
+    (folder / PICTURE).write_text(_drawn(found), encoding="utf-8")
+    return _described(found)
+
+
+def keep_attacks(release: Release[Any], folder: Path, report: Progress) -> None:
+    """Keep what was measured while a candidate was made: it needs what only that process has."""
+    found = _measured(release, report)
+    if found is not None:
+        (folder / MEASURED).write_text(json.dumps(_described(found)), encoding="utf-8")
+        (folder / PICTURE).write_text(_drawn(found), encoding="utf-8")
+
+
+def _measured(release: Release[Any], report: Progress) -> AttackReport | None:
+    kind = release.kind.name
+    if kind == "synthetic" and release.facts.measured is not None:
+        found: AttackReport | None = release.facts.measured.attacks
+        return found
+    if kind != "tables" or release.facts.noise:
+        return None
+    from halfmask.assess.attacks import CrosstabTarget, attack  # noqa: PLC0415 # as above
+
+    target = CrosstabTarget.of_release(release)
+    return attack(target, unprotected=target.unprotected(), progress=report)
+
+
+def _drawn(found: AttackReport) -> str:
+    return _STYLE.sub("", found.to_svg()).replace("<svg ", '<svg class="battery" ', 1)
+
+
+def _described(found: AttackReport) -> dict[str, Any]:
+    """Return findings in sentences, and which attacks weren't run; no cell is in it."""
+    from halfmask.assess.attacks import explain_verdicts  # noqa: PLC0415 # as above
+
+    return {
+        "findings": [_explained(each) for each in found.findings],
+        "meanings": explain_verdicts(found.findings),
+        "skipped": [[name.replace("/", ": "), why] for name, why in found.skipped],
+        "too_few": [[name, why] for name, why in found.too_few],
+    }
+
+
+def _explained(finding: Finding) -> dict[str, str]:
+    outcome, raw = finding.outcome, finding.positive_control
+    family = outcome.attack.partition("/")[0]
+    advice = _ADVICE.get(family, "") if finding.verdict == "broken" else ""
+    return {
+        "family": family,
+        "attack": outcome.attack.rpartition("/")[2].replace("_", " ").replace("-", " "),
+        "measure": outcome.measure,
+        "raw": "not run" if raw is None else f"{raw.success.value:.3f}",
+        "reference": f"{outcome.reference.value:.3f}",
+        "sentence": _sentence(finding),
+        "verdict": finding.verdict,
+        "advice": advice or _NOTHING.get(finding.verdict, ""),
+    }
+
+
+def _sentence(finding: Finding) -> str:
+    """Return what was found in words that need no table: the success, and its interval."""
+    outcome, raw, risk = finding.outcome, finding.positive_control, finding.risk
+    if finding.failure:
+        return f"It {finding.failure}."
+    against = "are claimed" if outcome.is_claimed else "without the release"
+    said = (
+        f"It reaches {risk.value:.3f} (interval {risk.low:.3f} to {risk.high:.3f}) on the release, "
+        f"and {outcome.reference.value:.3f} {against}."
+    )
+    if raw is not None:
+        said += f" On the raw rows it reaches {raw.success.value:.3f}."
+    return f"{said} It {finding.why}." if finding.why else said

@@ -1,0 +1,247 @@
+"""What a policy does to a sample of the table: measured while the sliders move."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from halfmask._errors import HalfmaskError
+from halfmask.workbench._desk import Notice, notice_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    import polars as pl
+
+    from halfmask._progress import Progress
+    from halfmask.microdata import Policy
+    from halfmask.microdata.exploring.preview import PreviewTable, ReleasePreview
+    from halfmask.workbench._desk import Desk
+    from halfmask.workbench._project import Project
+
+#: So many rows are measured at most: a slider answers at once.
+ROWS: Final = 50_000
+#: Remedies of one kind that are shown.
+_SHOWN: Final = 3
+#: Suppression is offered up to this share, and a remedy must gain so much of the detail.
+_SUPPRESSED: Final = (0.01, 0.02, 0.05)
+_GAINED: Final = 0.005
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """A change of the policy by one click, and what it gains."""
+
+    label: str
+    gain: str
+    action: str
+    fields: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleEstimate:
+    """What was measured on a sample; ``failure`` says why there is no release."""
+
+    rows: int
+    whole: int
+    preview: ReleasePreview | None = None
+    changed: Mapping[str, float] = field(default_factory=dict)
+    kept_rows: int | None = None
+    failure: Notice | None = None
+    remedies: tuple[Remedy, ...] = ()
+
+
+class Estimates:
+    """Measures policies of one project; the last rows, their summary and results are kept."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._lock = threading.Lock()
+        self._whole: pl.DataFrame | None = None
+        self._sample: pl.DataFrame | None = None
+        self._tables: dict[object, PreviewTable] = {}
+        self._found: dict[object, SampleEstimate] = {}
+        self._costs: dict[object, tuple[Remedy, ...]] = {}
+
+    def estimate(self) -> SampleEstimate:
+        """Return what the policy does to the sample; errors are in words."""
+        return self._kept(self._found, self._estimate)
+
+    def costs(self) -> tuple[Remedy, ...]:
+        """Return what would save most, each measured; none where the policy can't be met."""
+        return self._kept(self._costs, lambda policy: tuple(self._remedies(policy)))
+
+    def _kept(self, kept: dict[object, Any], made: Callable[[Policy], Any]) -> Any:  # noqa: ANN401
+        with self._lock:
+            policy = self._project.policy()
+            self._read()
+            key = (self._project.stamp, self._files(policy))
+            if key not in kept:
+                result = made(policy)
+                kept.clear()
+                kept[key] = result
+            return kept[key]
+
+    def _read(self) -> None:
+        """Draw the sample again if the table has changed."""
+        rows = self._project.rows()
+        if rows is not self._whole:
+            self._whole, self._sample = rows, self._project.sample(ROWS)
+            for kept in (self._tables, self._found, self._costs):
+                kept.clear()
+
+    def _files(self, policy: Policy) -> tuple[object, ...]:
+        """Return what changes when a file does that the policy names."""
+        trees = (it.hierarchy for it in policy.columns.values())
+        named = [getattr(it, "file", None) for it in (*trees, *policy.maps.values())]
+        paths = [self._project.folder / name for name in named if name is not None]
+        return tuple((path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
+
+    @property
+    def _rows(self) -> tuple[pl.DataFrame, int]:
+        if self._sample is None or self._whole is None:
+            raise AssertionError("rows are read before they are measured")
+        return self._sample, self._whole.height
+
+    def _estimate(self, policy: Policy) -> SampleEstimate:
+        rows, whole = self._rows
+        about: dict[str, Any] = {"rows": rows.height, "whole": whole}
+        try:
+            if policy.kind == "masked":
+                from halfmask.microdata.exploring.preview import changed_cells  # noqa: PLC0415
+
+                changed, kept = changed_cells(rows, policy)
+                return SampleEstimate(**about, changed=changed, kept_rows=kept)
+            if policy.kind == "microdata":
+                return SampleEstimate(**about, preview=self._table(policy).preview(policy))
+        except HalfmaskError as error:
+            return SampleEstimate(
+                **about, failure=notice_of(error), remedies=tuple(self._nearest(policy))
+            )
+        return SampleEstimate(**about)
+
+    def _table(self, policy: Policy) -> PreviewTable:
+        """Return the summary of the sample, which sliders don't change."""
+        from halfmask.microdata.exploring.preview import PreviewTable  # noqa: PLC0415
+
+        rows, _ = self._rows
+        about = tuple(each.about for each in policy.guarantee_sections)
+        slid = {"guarantee_sections", "method", "recoding", "suppression", "output"}
+        key = (policy.model_dump_json(exclude=slid), about, policy.split_targets, self._files(policy))
+        if key not in self._tables:
+            table = PreviewTable.of(rows, policy)
+            self._tables = {key: table}
+        return self._tables[key]
+
+    def _nearest(self, policy: Policy) -> Iterator[Remedy]:
+        """Yield the nearest parameter that can be met, if it is met then."""
+        try:
+            found = self._table(policy).nearest(policy)
+            if found is None:
+                return
+            section = policy.guarantee_sections[found.number]
+            changed = [it.model_dump(exclude_none=True) for it in policy.guarantee_sections]
+            changed[found.number][found.parameter] = found.value
+            met = self._table(policy).preview(policy.changed(guarantees=changed))
+        except HalfmaskError:
+            return
+        yield Remedy(
+            label=f"Ask for {found.parameter} = {found.value:g}",
+            gain=f"The nearest {section.named} that the sample can meet; "
+            f"{met.kept:.1%} of the detail is kept.",
+            action="guarantee",
+            fields={"number": str(found.number), found.parameter: f"{found.value:g}"},
+        )
+
+    def _remedies(self, policy: Policy) -> Iterator[Remedy]:
+        now = self._estimate(policy).preview
+        if now is None:
+            return
+        yield from self._columns(policy, now)
+        yield from self._suppression(policy, now)
+        yield from self._guarantees(policy, now)
+
+    def _columns(self, policy: Policy, now: ReleasePreview) -> Iterator[Remedy]:
+        """Yield the columns that cost most, dropped: by suppressed rows, then by the others' detail."""
+        gains = []
+        for name, it in self._table(policy).without_each_column(policy).items():
+            others = [now.detail[each] for each in it.detail]
+            kept = sum(it.detail.values()) / len(others) - sum(others) / len(others)
+            gains.append((now.suppressed - it.suppressed, kept, name, it))
+        for fewer, gained, name, it in sorted(gains, key=lambda each: (-each[0], -each[1]))[:_SHOWN]:
+            if fewer > 0 or gained >= _GAINED:
+                kept = sum(it.detail.values()) / len(it.detail)
+                others = f"the other columns keep {kept:.1%} instead of {kept - gained:.1%}"
+                gain = f"{fewer:,} fewer rows suppressed, {others}" if fewer > 0 else others
+                yield Remedy(
+                    label=f"Drop {name}", gain=gain, action="drop", fields={"column": name}
+                )
+
+    def _suppression(self, policy: Policy, now: ReleasePreview) -> Iterator[Remedy]:
+        at = policy.suppression.max_fraction
+        for share in (each for each in _SUPPRESSED if each > at):
+            it = self._tried(policy, suppression={"max_fraction": share})
+            if it is not None and it.kept - now.kept >= _GAINED:
+                yield Remedy(
+                    label=f"Allow {share:.0%} suppression",
+                    gain=f"{_detail(now, it)}, {it.suppressed:,} rows suppressed",
+                    action="section",
+                    fields={"section": "suppression", "max_fraction": f"{share:g}"},
+                )
+                return
+
+    def _guarantees(self, policy: Policy, now: ReleasePreview) -> Iterator[Remedy]:
+        """Yield what half of each guarantee's number, or its removal, would gain."""
+        sections = [it.model_dump(exclude_none=True) for it in policy.guarantee_sections]
+        for number, section in enumerate(policy.guarantee_sections):
+            others = [it for at, it in enumerate(sections) if at != number]
+            bounded = getattr(section.made_type, "bounded", "")
+            asked = sections[number].get(bounded)
+            if bounded in ("k", "l") and asked is not None and asked >= 4:
+                lower = asked // 2
+                changed = [*sections]
+                changed[number] = {**sections[number], bounded: lower}
+                yield from self._offered(
+                    now, self._tried(policy, guarantees=changed),
+                    label=f"Lower {bounded} of {section.named} to {lower:g}",
+                    action="guarantee", fields={"number": str(number), bounded: f"{lower:g}"},
+                )
+            if others:
+                about = f" of {section.about}" if section.about else ""
+                yield from self._offered(
+                    now, self._tried(policy, guarantees=others),
+                    label=f"Remove {section.named}{about}",
+                    action="remove", fields={"number": str(number)},
+                )
+
+    def _offered(
+        self, now: ReleasePreview, then: ReleasePreview | None, **remedy: Any  # noqa: ANN401
+    ) -> Iterator[Remedy]:
+        if then is None:
+            return
+        fewer = now.suppressed - then.suppressed
+        if then.kept - now.kept >= _GAINED or fewer > 0:
+            more = f", {fewer:,} fewer rows suppressed" if fewer > 0 else ""
+            risk = f", highest risk {now.highest:.1%} -> {then.highest:.1%}"
+            yield Remedy(gain=_detail(now, then) + more + risk, **remedy)
+
+    def _tried(self, policy: Policy, **sections: object) -> ReleasePreview | None:
+        try:
+            changed = policy.changed(**sections)
+            return self._table(changed).preview(changed)
+        except HalfmaskError:
+            return None
+
+
+def _detail(now: ReleasePreview, then: ReleasePreview) -> str:
+    return f"detail {now.kept:.1%} -> {then.kept:.1%}"
+
+
+def estimates_of(desk: Desk) -> Estimates:
+    """Return the estimates of a desk's project, which are kept between requests."""
+    found = desk.shelf.get("estimates")
+    if not isinstance(found, Estimates):
+        found = desk.shelf["estimates"] = Estimates(desk.project)
+    return found

@@ -1,0 +1,118 @@
+"""Attack: the battery on the candidate, each finding explained; the book of earlier releases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from halfmask._errors import HalfmaskError, ParameterError
+from halfmask.workbench._attacking import MEASURED, PICTURE
+from halfmask.workbench._candidate import cancel, candidate_of, make, state_of, table_to_keep
+from halfmask.workbench._kept_secrets import books_of
+from halfmask.workbench._page import Page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from halfmask.workbench._candidate import Candidate
+    from halfmask.workbench._desk import Desk
+    from halfmask.workbench._jobs import Job
+    from halfmask.workbench._page import Fields
+    from halfmask.workbench._project import Project
+
+_WORK: Final = "halfmask.workbench._attacking:attack_candidate"
+#: Kinds whose rows are attacked in a job; others are measured while they are made.
+_OF_ROWS: Final = ("microdata", "masked")
+_TABLES: Final = (".csv", ".tsv", ".parquet", ".xlsx", ".jsonl", ".arrow", ".sav", ".dta")
+
+
+def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return the findings on the candidate, and what the books say of it."""
+    del query
+    state = state_of(desk)
+    candidate: Candidate | None = state["candidate"]
+    if candidate is None or not candidate.is_fresh:
+        return {**state, "fresh": None, "attacking": None, "found": None}
+    job = _job_on(desk, candidate)
+    return {
+        **state,
+        "fresh": candidate,
+        "attacking": None if job is None or job.state == "done" else job,
+        "found": _found(candidate, job),
+        "is_of_rows": candidate.facts["kind"] in _OF_ROWS,
+        "controls": _controls(desk.project),
+        "books": _books(desk.project, candidate),
+    }
+
+
+def attack(desk: Desk, fields: Fields) -> None:
+    """Start the battery on the candidate."""
+    candidate, project = candidate_of(desk), desk.project
+    if candidate is None or not candidate.is_fresh:
+        raise ParameterError("There is no candidate of this policy.", hint="Make one first.")
+    control = fields.text("control")
+    if control and control not in _controls(project):
+        raise ParameterError(
+            "The held-out rows must be a table in the folder of the workbench.",
+            hint="Copy it there, and choose it again.",
+        )
+    desk.jobs.start(
+        "attack",
+        _WORK,
+        release=str(candidate.folder),
+        table=table_to_keep(project),
+        project=str(project.folder),
+        policy=project.policy_text(),
+        control=str(project.inside(control)) if control else "",
+    )
+
+
+def _job_on(desk: Desk, candidate: Candidate) -> Job | None:
+    """Return the newest battery on this candidate."""
+    job = desk.jobs.latest("attack")
+    return job if job and job.arguments["release"] == str(candidate.folder) else None
+
+
+def _found(candidate: Candidate, job: Job | None) -> dict[str, Any] | None:
+    """Return the findings of a battery with their picture, or those of the making."""
+    made = candidate.job.folder
+    if job is not None and job.state == "done":
+        return {**job.result, "picture": _picture(job.folder)}
+    if not (made / MEASURED).is_file():
+        return None
+    return {**json.loads((made / MEASURED).read_text("utf-8")), "picture": _picture(made)}
+
+
+def _picture(folder: Path) -> Markup:
+    return Markup((folder / PICTURE).read_text("utf-8"))  # noqa: S704 # pictures escape their words
+
+
+def _controls(project: Project) -> list[str]:
+    """Return the tables in the folder that may hold rows set aside."""
+    there = sorted(it for it in project.folder.iterdir() if it.suffix.lower() in _TABLES)
+    return [it.name for it in there if it.is_file() and it != project.table_file]
+
+
+def _books(project: Project, candidate: Candidate) -> list[dict[str, Any]]:
+    """Return each book's releases, and what it said of the candidate."""
+    found: list[dict[str, Any]] = []
+    try:
+        for book in books_of(project.folder):
+            said = candidate.facts["books"].get(book.dataset, {"together": [], "found": []})
+            altered = book.check_folders()
+            found.append(
+                {
+                    "dataset": book.dataset,
+                    "releases": [(it, altered.get(it.number, "")) for it in book.releases()],
+                    **said,
+                }
+            )
+    except HalfmaskError as error:
+        found.append({"dataset": "", "error": error.what})
+    return found
+
+
+PAGE: Final = Page("attack", "Attack", show, {"make": make, "attack": attack, "cancel": cancel})

@@ -1,0 +1,83 @@
+"""Compare: the table and the candidate side by side, by cell and by column; rows at risk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from halfmask.workbench._candidate import cancel, make, state_of
+from halfmask.workbench._compared import COMPARED, PLACES
+from halfmask.workbench._page import Page
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from halfmask.workbench._candidate import Candidate
+    from halfmask.workbench._desk import Desk
+
+SIZE: Final = 50
+#: Released rows of the newest candidate, by its job: reading a million takes half a second.
+_RELEASED: Final[dict[str, pl.DataFrame]] = {}
+
+
+def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return the rows that are asked for, and what was kept of columns and risk."""
+    state = state_of(desk)
+    candidate: Candidate | None = state["candidate"]
+    if candidate is None or not candidate.is_fresh:
+        return {**state, "shown": None}
+    kept = json.loads((candidate.job.folder / COMPARED).read_text("utf-8"))
+    for each in kept["columns"]:
+        each["picture"] = Markup(each["picture"])  # noqa: S704 # charts escape their words
+    table = None
+    if not candidate.facts["linked"]:
+        asked = query.get("from", "")
+        table = _compared(desk, candidate, int(asked) if asked.isdecimal() else 0)
+    return {**state, "shown": {**kept, "table": table}, "facts": candidate.facts, "size": SIZE}
+
+
+def _compared(desk: Desk, candidate: Candidate, asked: int) -> dict[str, Any]:
+    """Return some rows of the table with their cells before and after."""
+    import numpy as np  # noqa: PLC0415 # the page must be ready within a second
+
+    from halfmask.microdata.attacked import released_rows  # noqa: PLC0415 # as above
+
+    if candidate.job.id not in _RELEASED:
+        _RELEASED.clear()
+        _RELEASED[candidate.job.id] = released_rows(candidate.folder)
+    released, rows = _RELEASED[candidate.job.id], desk.project.rows()
+    first = max(0, min(asked, rows.height - 1)) // SIZE * SIZE
+    names = [name for name in rows.columns if name in released.columns]
+    before = rows[first : first + SIZE].select(names).rows()
+    places = np.load(candidate.job.folder / PLACES)[first : first + SIZE].tolist()
+    found = released[[max(0, place) for place in places]].select(names).rows()
+    return {
+        "names": names,
+        "dropped": [name for name in rows.columns if name not in released.columns],
+        "first": first,
+        "n_rows": rows.height,
+        "rows": [
+            {
+                "number": first + number,
+                "left_out": place < 0,
+                "cells": [_cell(*both) for both in zip(was, now, strict=True)],
+            }
+            for number, (place, was, now) in enumerate(zip(places, before, found, strict=True), 1)
+        ],
+    }
+
+
+def _cell(before: object, after: object) -> tuple[str, str, bool]:
+    """Return a cell before and after as texts, and whether it was changed."""
+    was, now = _text(before), _text(after)
+    return was, now, before != after and was != now
+
+
+def _text(value: object) -> str:
+    return "missing" if value is None else str(value)
+
+
+PAGE: Final = Page("compare", "Compare", show, {"make": make, "cancel": cancel})

@@ -1,0 +1,274 @@
+"""Protect: the kind of release, its guarantees and methods, and what they do to a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from halfmask._errors import ParameterError, PolicyError
+from halfmask.workbench._controls import changes_of, controls_of
+from halfmask.workbench._estimate import estimates_of
+from halfmask.workbench._guarantee_words import STARTS, meaning
+from halfmask.workbench._page import Answer, Page
+from halfmask.workbench._release_kinds import KINDS, add_guarantee, change_kind
+from halfmask.workbench._warming import WARMING
+from halfmask.workbench.pages._counts import COUNT_ACTIONS, show_counts
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from halfmask.microdata import Policy
+    from halfmask.workbench._desk import Desk
+    from halfmask.workbench._page import Fields
+
+_TRIAL: Final = "trial"
+#: Sections of a release of classes that are chosen by name.
+_CHOSEN: Final = ("method", "recoding")
+
+
+def show(desk: Desk, query: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the policy as controls, and what it does to the sample."""
+    project = desk.project
+    if not hasattr(project.any_policy(), "guarantee_sections"):
+        return {"counts": show_counts(desk, query), "kinds": KINDS, "kind": "counts"}
+    policy = project.policy()
+    measured = policy.kind in ("microdata", "masked")
+    waiting = measured and WARMING.is_running
+    job = desk.jobs.latest(_TRIAL)
+    return {
+        "kinds": KINDS,
+        "kind": next(it.name for it in KINDS if it.kind == policy.kind),
+        "guarantees": _guarantees(policy),
+        "models": [] if policy.is_private else _models(),
+        "sensitive": [name for name, it in policy.columns.items() if it.role == "sensitive"],
+        "sections": list(_sections(policy)),
+        "waiting": waiting,
+        "estimate": None if waiting else estimates_of(desk).estimate(),
+        "costs": estimates_of(desk).costs() if "costs" in query and not waiting else None,
+        "trial": job,
+        "is_old": job is not None and job.arguments.get("policy") != project.policy_text(),
+    }
+
+
+def _released(policy: Policy) -> list[str]:
+    return [name for name, it in policy.columns.items() if it.role != "identifier"]
+
+
+def _guarantees(policy: Policy) -> list[dict[str, Any]]:
+    """Return each guarantee with its controls and what it means."""
+    sensitive = [name for name, it in policy.columns.items() if it.role == "sensitive"]
+    return [
+        {
+            "model": it.named,
+            "about": it.about,
+            "means": meaning(it.named, it.parameters, it.about, it.made_type.sentence),
+            "controls": controls_of(it, (), but=(it.key, "column")),
+            "columns": sensitive if it.about is not None else (),
+            "needs_population": getattr(it.made_type, "needs_population", False),
+        }
+        for it in policy.guarantee_sections
+    ]
+
+
+def _models() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the models that can be added, in groups, each with its sentence."""
+    from halfmask.guarantees import GUARANTEES  # noqa: PLC0415 # the page must be ready in a second
+
+    groups: dict[str, list[tuple[str, str]]] = {
+        "Of who is found again": [],
+        "Of what is learnt of a sensitive column": [],
+        "Against a population (command line only)": [],
+    }
+    names = list(groups)
+    for name, model in GUARANTEES.items():
+        about = any(it == "column" for it in _keys(model))
+        group = names[2] if model.needs_population else names[1] if about else names[0]
+        groups[group].append((name, model.sentence))
+    return list(groups.items())
+
+
+def _keys(model: type[Any]) -> list[str]:
+    from dataclasses import fields  # noqa: PLC0415 # as above
+
+    return [it.name for it in fields(model) if it.init]
+
+
+def _sections(policy: Policy) -> list[dict[str, Any]]:
+    """Return the other sections of the kind of release, with their controls."""
+    columns = _released(policy)
+    if policy.kind == "synthetic" and policy.synthesis is not None:
+        return [_section("synthesis", "Synthetic rows", policy.synthesis, columns, but=("kind",))]
+    if policy.kind != "microdata":
+        return []
+    from halfmask.anonymize import METHODS, RECODINGS  # noqa: PLC0415 # as above
+
+    titles = ("How classes are found", "What is written for a class")
+    chosen = [
+        _section(key, title, getattr(policy, key), columns, but=("name",))
+        | {"chosen": getattr(policy, key).named, "choices": _first_lines(kinds)}
+        for key, title, kinds in zip(_CHOSEN, titles, (METHODS, RECODINGS), strict=True)
+    ]
+    return [*chosen, _section("suppression", "Suppressed rows", policy.suppression, columns)]
+
+
+def _section(
+    key: str, title: str, section: BaseModel, columns: list[str], but: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    controls = controls_of(section, columns, but=but)
+    return {"key": key, "title": title, "controls": controls, "choices": None}
+
+
+def _first_lines(kinds: Mapping[str, type[Any]]) -> list[tuple[str, str]]:
+    return [(name, (kind.__doc__ or "").partition("\n")[0]) for name, kind in kinds.items()]
+
+
+# ------------------------------------------------------------------ actions
+
+
+def _choose_kind(desk: Desk, fields: Fields) -> Answer:
+    project, name = desk.project, fields.text("kind")
+    policy, rows = project.policy(), project.rows().height
+    with project.editing(f"Kind of release: {name}") as document:
+        notice = change_kind(document, policy, name, rows)
+    return Answer(notice=notice)
+
+
+def _number(desk: Desk, fields: Fields) -> int:
+    number = fields.whole("number")
+    if not 0 <= number < len(desk.project.policy().guarantee_sections):
+        raise ParameterError("There is no such guarantee.")
+    return number
+
+
+def _change_guarantee(desk: Desk, fields: Fields) -> None:
+    number = _number(desk, fields)
+    section = desk.project.policy().guarantee_sections[number]
+    changes = changes_of(controls_of(section, (), but=(section.key, "column")), fields)
+    if section.about is not None and fields.text("column", section.about) != section.about:
+        changes["column"] = fields.text("column")
+    _write(desk, section.named, changes, lambda document: document["guarantees"][number])
+
+
+def _add_guarantee(desk: Desk, fields: Fields) -> None:
+    from halfmask.guarantees import GUARANTEES  # noqa: PLC0415 # as above
+
+    model = fields.text("model")
+    if model not in GUARANTEES:
+        raise ParameterError("Choose a guarantee of the list.")
+    section: dict[str, Any] = {"model": model}
+    for key in _keys(GUARANTEES[model]):
+        start = STARTS.get(f"{model}.{key}", STARTS.get(key))
+        if key != "column" and start is not None:
+            section[key] = start
+    if "column" in _keys(GUARANTEES[model]):
+        section["column"] = fields.text("column")
+        if not section["column"]:
+            raise PolicyError(
+                f"The guarantee {model!r} is about a sensitive column, and there is none.",
+                hint="Give a column the role 'sensitive' on the page Columns.",
+            )
+    with desk.project.editing(f"Add {model}") as document:
+        add_guarantee(document, section)
+
+
+def _remove_guarantee(desk: Desk, fields: Fields) -> None:
+    number = _number(desk, fields)
+    name = desk.project.policy().guarantee_sections[number].named
+    with desk.project.editing(f"Remove {name}") as document:
+        del document["guarantees"][number]
+        if not document["guarantees"]:
+            del document["guarantees"]
+
+
+def _change_section(desk: Desk, fields: Fields) -> None:
+    key, policy = fields.text("section"), desk.project.policy()
+    if key not in (*_CHOSEN, "suppression", "synthesis") or getattr(policy, key) is None:
+        raise ParameterError("There is no such section.")
+    section = getattr(policy, key)
+    name = fields.text("name")
+    if key in _CHOSEN and name and name != section.named:
+        _choose(desk, key, name)
+        return
+    controls = controls_of(section, _released(policy), but=("name", "kind"))
+    _write(desk, key, changes_of(controls, fields), partial(_stated, key, section))
+
+
+def _choose(desk: Desk, key: str, name: str) -> None:
+    """Choose a method or a recoding; its parameters begin with their defaults."""
+    from halfmask.anonymize import METHODS  # noqa: PLC0415 # as above
+
+    with desk.project.editing(f"{key.capitalize()}: {name}") as document:
+        before = document.get("method", {}).get("name", next(iter(METHODS)))
+        document[key] = {"name": name}
+        judges = [getattr(METHODS.get(it), "judges_release", False) for it in (before, name)]
+        if key == "method" and judges[0] != judges[1] and "recoding" in document:
+            del document["recoding"]  # each goes with one of them
+
+
+def _stated(key: str, section: Any, document: Any) -> Any:  # noqa: ANN401 # of any kind
+    """Return a section of the document, made where the file leaves it out."""
+    named = {"name": section.named} if key in _CHOSEN else {}
+    return document.setdefault(key, named)
+
+
+def _write(desk: Desk, what: str, changes: Mapping[str, Any], found: Any) -> None:  # noqa: ANN401
+    """Write changed keys as one version; None removes a key."""
+    if not changes:
+        return
+    named = ", ".join(f"{key} = {value}" for key, value in changes.items())
+    with desk.project.editing(f"{what}: {named}") as document:
+        section = found(document)
+        for key, value in changes.items():
+            if value is not None:
+                section[key] = value
+            elif key in section:
+                del section[key]
+
+
+def _drop(desk: Desk, fields: Fields) -> None:
+    name = fields.text("column")
+    if name not in desk.project.policy().columns:
+        raise ParameterError("There is no such column.")
+    with desk.project.editing(f"Drop {name}") as document:
+        document["columns"][name] = {"role": "identifier"}
+
+
+def _show_costs(desk: Desk, fields: Fields) -> Answer:
+    del desk, fields
+    return Answer(query={"costs": "1"})
+
+
+def _start_trial(desk: Desk, fields: Fields) -> None:
+    del fields
+    project = desk.project
+    desk.jobs.start(
+        _TRIAL,
+        "halfmask.workbench._trial:try_policy",
+        project=str(project.folder),
+        table=project.table,
+        policy=project.policy_text(),
+    )
+
+
+def _cancel(desk: Desk, fields: Fields) -> None:
+    desk.jobs.cancel(fields.text("job"))
+
+
+PAGE: Final = Page(
+    "protect",
+    "Protect",
+    show,
+    {
+        "kind": _choose_kind,
+        "guarantee": _change_guarantee,
+        "add": _add_guarantee,
+        "remove": _remove_guarantee,
+        "section": _change_section,
+        "drop": _drop,
+        "costs": _show_costs,
+        "trial": _start_trial,
+        "cancel": _cancel,
+        **COUNT_ACTIONS,
+    },
+)

@@ -24,7 +24,7 @@ COMMAND = "import sys; from halfmask.cli import main; sys.exit(main())"
 @pytest.fixture
 def asked(monkeypatch):
     """What the workbench was asked for; it says its address and stops at once."""
-    found = {}
+    found: dict[str, object] = {}
 
     def run_workbench(folder, *, announce, **more):
         found.update(more, folder=folder)

@@ -69,7 +69,7 @@ def test_budget_is_set_once(asking):
 
 
 def test_ledger_stays_in_the_folder(adult_bench):
-    for vault in ("../out", "/tmp/out", "a/b", ".", ""):
+    for vault in ("../out", "/elsewhere/out", "a/b", ".", ""):
         said = adult_bench.post("/questions/set", **{**BUDGET, "vault": vault})
         assert "Set the budget" in said
     places = (adult_bench.folder, adult_bench.folder.parent / "out", adult_bench.folder / "a")
@@ -176,8 +176,10 @@ def test_question_that_cannot_be_asked_is_refused_in_words(asking, fields, words
         ({"what": "count", "group": "sex", "keys": "Female, Male"}, BY_SEX),
         (
             {"what": "histogram", "of": "age", "bins": "3"},
-            "SELECT WIDTH_BUCKET(age, 17.0, 90.0, 3), COUNT(*) FROM adult "
-            "GROUP BY WIDTH_BUCKET(age, 17.0, 90.0, 3)",
+            (
+                "SELECT WIDTH_BUCKET(age, 17.0, 90.0, 3), COUNT(*) FROM adult "
+                "GROUP BY WIDTH_BUCKET(age, 17.0, 90.0, 3)"
+            ),
         ),
         (
             {"what": "sum", "of": "age", "where": "sex", "compared": "<>", "value": "O'Hara"},
@@ -255,7 +257,7 @@ HOSTILE = ["<img src=x onerror=alert(1)>", "a{{7*7}}", "a\u202eb", 'q"uo', "it's
 def test_hostile_columns_and_cells_stay_text(bench):
     table = bench.folder / "canary.csv"
     cells = [f"{name} too" for name in HOSTILE] * 3
-    pl.DataFrame({name: cells for name in HOSTILE}).write_csv(table)
+    pl.DataFrame(dict.fromkeys(HOSTILE, cells)).write_csv(table)
     bench = type(bench)(bench.folder, table=str(table))
     bench.get("/questions")
     htmls = [bench.html]

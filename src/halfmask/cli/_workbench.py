@@ -39,9 +39,10 @@ def workbench(
     ),
     answer: AnswerOptions,
 ) -> int:
-    """Open every job in a browser: describe, protect, explore, compare, attack and verify.
+    """Do every job in a browser.
 
-    The pages are served on this machine only. The address opens them once, in one browser. Each
+    Describe a table, protect, explore, compare, attack, release, ask and verify on pages. They are
+    served on this machine only. The address opens them once, in one browser. Each
     click writes the policy file, which the other commands take, too. Stop with Ctrl+C.
     """
     table, chosen = _told_apart(opened, policy)

@@ -28,7 +28,11 @@ _MOST_KEPT: Final = 100
 _ONCE: Final = re.compile(r"[0-9a-f]{32}")
 #: Options of the command line, by what `[input]` of a policy calls them.
 _TEXTS: Final = ("delimiter", "encoding", "skip_rows", "comment", "sheet", "table")
-_PAIRS: Final = {"dtypes": "--dtype", "date_formats": "--date-format", "first_years": "--first-year"}
+_PAIRS: Final = {
+    "dtypes": "--dtype",
+    "date_formats": "--date-format",
+    "first_years": "--first-year",
+}
 _COMPARISONS: Final = ("=", "<>", "<", "<=", ">", ">=")
 
 

@@ -284,14 +284,15 @@ class Project:
 
         return policy_class(text).from_toml(text, folder=self.folder)
 
-    def use(self, name: str) -> None:
-        """Take another policy file of the folder; one that isn't valid leaves the one in force."""
+    def use(self, name: str, text: str | None = None, why: str = "Made") -> None:
+        """Take another policy file of the folder, or write it; what isn't valid changes nothing."""
         where = self._policy_at(self.inside(name), {})
-        if where.is_file():
-            self._read(where.read_bytes().decode("utf-8-sig", "replace"))
-        if where != self.policy_file:
-            self.reading = self.reading if not where.is_file() else {}
-            self.policy_file = where
+        if text is None and not where.is_file():
+            raise PolicyError("The folder has no such policy.", hint="Choose another one.")
+        self._read(where.read_bytes().decode("utf-8-sig", "replace") if text is None else text)
+        self.policy_file, self.reading = where, {}
+        if text is not None:
+            self.replace(text, why)
         self._remember()
 
     @contextmanager

@@ -7,12 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ParameterError, PolicyError
+from halfmask.workbench._candidate import table_to_keep
 from halfmask.workbench._controls import changes_of, controls_of
 from halfmask.workbench._estimate import estimates_of
 from halfmask.workbench._guarantee_words import STARTS, meaning
 from halfmask.workbench._page import Answer, Page
 from halfmask.workbench._release_kinds import KINDS, add_guarantee, change_kind
 from halfmask.workbench._warming import WARMING
+from halfmask.workbench.pages._counts import COUNT_ACTIONS, show_counts
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -30,8 +32,6 @@ def show(desk: Desk, query: Mapping[str, str]) -> Mapping[str, Any]:
     """Return the policy as controls, and what it does to the sample."""
     project = desk.project
     if not hasattr(project.any_policy(), "guarantee_sections"):
-        from halfmask.workbench.pages._counts import show_counts  # noqa: PLC0415 # another kind
-
         return {"counts": show_counts(desk, query), "kinds": KINDS, "kind": "counts"}
     policy = project.policy()
     measured = policy.kind in ("microdata", "masked")
@@ -66,7 +66,6 @@ def _guarantees(policy: Policy) -> list[dict[str, Any]]:
             "means": meaning(it.named, it.parameters, it.about, it.made_type.sentence),
             "controls": controls_of(it, (), but=(it.key, "column")),
             "columns": sensitive if it.about is not None else (),
-            "needs_population": getattr(it.made_type, "needs_population", False),
         }
         for it in policy.guarantee_sections
     ]
@@ -247,7 +246,7 @@ def _start_trial(desk: Desk, fields: Fields) -> None:
         _TRIAL,
         "halfmask.workbench._trial:try_policy",
         project=str(project.folder),
-        table=project.table,
+        table=table_to_keep(project),
         policy=project.policy_text(),
     )
 
@@ -270,5 +269,6 @@ PAGE: Final = Page(
         "costs": _show_costs,
         "trial": _start_trial,
         "cancel": _cancel,
+        **COUNT_ACTIONS,
     },
 )

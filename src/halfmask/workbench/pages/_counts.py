@@ -27,6 +27,8 @@ _SAMPLE: Final = 10_000
 _LIVE_CELLS: Final = 120
 _LIVE_ROWS: Final = 100_000
 _MOST_CROSSED: Final = 4
+#: Columns of so few values are proposed first.
+_FEW: Final = 12
 _USUAL: Final = 5
 #: The code of missing cells, which would be an error otherwise.
 _MISSING: Final = "(missing)"
@@ -125,11 +127,12 @@ def _proposed(project: Project) -> list[str]:
     """Return two columns of few values to begin with."""
     policy: Any = project.any_policy() if project.has_policy else None
     roles = {name: it.role for name, it in getattr(policy, "columns", {}).items()}
-    few = [name for name, n, _ in _columns(project) if 2 <= n <= 20]
-    named = [name for name in few if roles.get(name) != "identifier"][:2]
+    fits = [(n, name) for name, n, _ in _columns(project) if 2 <= n <= _FEW * 2]
+    fits.sort(key=lambda it: it[0] > _FEW)  # otherwise in the order of the table
+    named = [name for _, name in fits if roles.get(name) != "identifier"][:2]
     if not named:
         raise ParameterError(
-            "No column has between 2 and 20 values, as tables of counts need.",
+            f"No column has between 2 and {2 * _FEW} values, as tables of counts need.",
             hint="Make a hierarchy on the page Columns, or write the tables in the terminal.",
         )
     return named

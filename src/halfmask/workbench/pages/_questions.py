@@ -9,6 +9,7 @@ from halfmask._errors import HalfmaskError, ParameterError
 from halfmask.workbench._asking import (
     Draft,
     Drafts,
+    asked_source,
     asked_table,
     command_of,
     dataset_of,
@@ -80,7 +81,8 @@ def set_budget(desk: Desk, fields: Fields) -> Answer:
     vault = project.inside(fields.text("vault"))
     if vault.parent != project.folder:
         raise ParameterError("The folder of the ledger must lie in the folder of the workbench.")
-    source, person = project.source(), fields.text("person") or None
+    keep_reading(project)
+    source, person = asked_source(project), fields.text("person") or None
     bounds: dict[str, tuple[float, float]] = {}
     keys: dict[str, list[Any]] = {}
     for name, dtype in source.dtypes.items():
@@ -105,7 +107,6 @@ def set_budget(desk: Desk, fields: Fields) -> Answer:
         bounds=bounds,
         keys=keys,
     )
-    keep_reading(project)
     return Answer(notice="The budget is set.")
 
 

@@ -467,7 +467,7 @@ def test_a_column_without_any_value_is_released(tmp_path):
 def test_only_recodings_that_write_the_classes_are_taken():
     frame = people(0)
     for recoding in (Ranges(), Representative()):
-        with pytest.raises(ParameterError, match="the same groups in every row"):
+        with pytest.raises(ParameterError, match="writes one level of a column in every row"):
             protection_of(frame, KAnonymity(k=2), recoding=recoding)
     with pytest.raises(ParameterError, match="'town'"):
         protection_of(frame, KAnonymity(k=2), column_recodings={"town": Ranges()})
@@ -562,7 +562,7 @@ def test_another_method_refuses_what_is_not_monotone():
     frame = people(0)
     with pytest.raises(ParameterError, match="full-domain"):
         protection_of(frame, Odd(k=2), method=Mondrian())
-    with pytest.raises(ParameterError, match="stay apart"):
+    with pytest.raises(ParameterError, match="keeps classes apart"):
         protection_of(frame, Odd(k=2), recoding=Centroid())
     assert fitted_of(frame, Odd(k=2), share=0.1)[1].partition.facts.optimal
 

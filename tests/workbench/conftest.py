@@ -112,6 +112,12 @@ def bench(tmp_path):
 
 
 @pytest.fixture
+def bench_in():
+    """Make a workbench in a folder of the test."""
+    return Bench
+
+
+@pytest.fixture
 def adult_table(tmp_path):
     """The first rows of Adult in the folder of the test."""
     with (ADULT / "adult.csv").open(encoding="utf-8") as whole:

@@ -201,6 +201,18 @@ def test_only_functions_of_the_workbench_are_run(tmp_path, kind, work):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("password", ["secret", "se:cret", "s%40cret", ""])
+def test_no_password_of_a_database_is_written_down(jobs, password):
+    with pytest.raises(ParameterError, match="doesn't write"):
+        jobs.start("try", "workbench.jobs_to_try:add", table=f"postgresql://me:{password}@db/x")
+    assert not jobs.folder.exists()
+
+
+def test_an_address_without_a_password_is_given_to_the_work(jobs):
+    job = jobs.start("try", "workbench.jobs_to_try:refuse", table="postgresql://me@db:5432/x")
+    assert jobs.wait(job.id, SECONDS).arguments["table"] == "postgresql://me@db:5432/x"
+
+
 @pytest.mark.parametrize("job_id", ["", "..", "../x", "A" * 16, "0" * 16, "0" * 15 + "/"])
 def test_what_is_no_id_is_no_job(jobs, job_id, tmp_path):
     (tmp_path / "job.json").write_text('{"started": 1}', encoding="utf-8")

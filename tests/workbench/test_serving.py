@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,7 +20,8 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
 import halfmask
 from halfmask._errors import HalfmaskError, MissingDependencyError, ParameterError
@@ -43,7 +45,9 @@ class Bench:
     def create(self, folder, table, policy, *, token, port):
         """Stand in for `create_workbench`."""
         self.given, self.token = (folder, table, policy, port), token
-        app = Starlette(routes=[Route("/data", self.page)], lifespan=self.lifespan)
+        static = StaticFiles(packages=[("halfmask.workbench", "static")])
+        routes = [Route("/data", self.page), Mount("/static", static)]
+        app = Starlette(routes=routes, lifespan=self.lifespan)
         return PageGuard(
             app,
             token=token,
@@ -221,6 +225,39 @@ def test_the_browser_gets_the_address_once_it_leads_to_the_pages(bench, monkeypa
     run_workbench("folder", announce=bench.said.put)
 
     assert opened.get(timeout=LONG) == (bench.said.get(timeout=LONG), 200)
+
+
+@pytest.fixture
+def chromium():
+    """Debian's browser; the test skips by name where it is absent."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright isn't installed")
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("chromium isn't installed")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
+def test_a_browser_enters_by_the_address_and_a_second_one_doesnt(bench, chromium, script):
+    with bench.running() as address:
+        page = chromium.new_context(java_script_enabled=script).new_page()
+        page.goto(address)
+        if not script:
+            page.get_by_label("Address or token").fill(address)
+            page.get_by_role("button").click()
+        start = address.partition("#")[0]
+        page.wait_for_url(lambda url: url == start)  # the token isn't in it
+        page.goto(f"{start}data")
+        assert page.inner_text("body") == "inside"
+
+        other = chromium.new_context().new_page()
+        other.goto(address)
+        other.wait_for_url("**/enter")
+        assert "was used before" in other.inner_text("main")
 
 
 def test_without_the_extra_it_is_named(monkeypatch):

@@ -158,11 +158,12 @@ class Protection:
         for name, recoding in self._recodings.items():
             if isinstance(recoding, Level) or (isinstance(recoding, Centroid) and keeps):
                 continue
-            why = "the same groups in every row, which it doesn't write"
+            why = "writes one level of a column in every row"
             if isinstance(recoding, Centroid):
-                why = "classes that stay apart, for a guarantee isn't monotone"
+                why = "keeps classes apart, because a guarantee isn't monotone"
             raise ParameterError(
-                f"{self.method!r} finds {why}: {recoding!r} of column {name!r}.",
+                f"The method {self.method.name!r} {why}, and the recoding {recoding.name!r} of "
+                f"column {name!r} doesn't.",
                 hint='Use Level(); in a policy [recoding] name = "level".',
             )
 

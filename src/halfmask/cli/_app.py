@@ -43,6 +43,7 @@ from halfmask.cli._serve import serve
 from halfmask.cli._stopping import stopping_cleanly
 from halfmask.cli._vault import vault
 from halfmask.cli._verify import verify
+from halfmask.cli._workbench import workbench
 
 
 @spreads_groups
@@ -86,6 +87,7 @@ COMMANDS = (
     decode,
     push,
     predict,
+    workbench,
 )
 for command in COMMANDS:
     app.command()(command)

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from halfmask import trainer as trainer
     from halfmask import vault as vault
     from halfmask import verifier as verifier
+    from halfmask import workbench as workbench
 else:
 
     class _Room:

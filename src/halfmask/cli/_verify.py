@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from halfmask.verifier import CheckedRelease
 
 
-COUNTED = {
-    "entities": "Counted in entities",
-    "sessions": "Counted in sessions; for entities only the manifest states it",
-    "events": "Counted in events; for entities only the manifest states it",
-    "cells": "Counted in the cells",
-    "nothing": "Not counted: the lines lack what is needed, only the manifest states it",
-}
-
-
 @spreads_groups
 def verify_events(
     where: str = argument(
@@ -84,13 +75,16 @@ def _show_lines(found: CheckedRelease, out: Console) -> None:
 
 
 def _show_claim(claim: rooms.verifier.events.Check, out: Console) -> None:
+    words = rooms.verifier.verdict
     # What couldn't be counted gets no tick.
     counted = claim.counted != "nothing"
     sign = mark(claim.holds, out) if counted or not claim.holds else "?"
     many = "1 window" if claim.windows == 1 else f"each of {claim.windows or 0:,} windows"
     windows = "" if claim.windows is None else f" in {many}"
     least = "" if claim.least is None else f"; the fewest are {claim.least:,}"
-    line = f"{sign} {claim.called}: {claim.guarantee}{windows}. {COUNTED[claim.counted]}{least}"
+    line = (
+        f"{sign} {claim.called}: {claim.guarantee}{windows}. {words.COUNTED[claim.counted]}{least}"
+    )
     out.print(printable(line), style=None if claim.holds else "red", soft_wrap=True)
     if claim.problem:
         out.print(f"  {printable(claim.problem)}", style="red", soft_wrap=True)

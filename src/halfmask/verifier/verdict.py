@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from halfmask.verifier.events import Check
+
 if TYPE_CHECKING:
-    from halfmask.verifier._result import CheckedRelease
+    from halfmask.verifier._result import CheckedClaim, CheckedRelease
 
 UNCHECKED: Final = "Not every claim could be checked."
 BROKEN: Final = "The release doesn't bear out what it claims."
+#: In what a claim about lines was counted.
+COUNTED: Final[Mapping[str, str]] = {
+    "entities": "Counted in entities",
+    "sessions": "Counted in sessions; for entities only the manifest states it",
+    "events": "Counted in events; for entities only the manifest states it",
+    "cells": "Counted in the cells",
+    "nothing": "Not counted: the lines lack what is needed, only the manifest states it",
+}
 
 
 def verdict_of(found: CheckedRelease) -> str:
@@ -22,6 +33,19 @@ def verdict_of(found: CheckedRelease) -> str:
     if not found.is_broken:
         return f"{UNCHECKED} Nothing wrong was found."
     return f"{BROKEN} Don't hand it over."
+
+
+def verdict_on_claim(claim: CheckedClaim) -> tuple[str, str]:
+    """Return whether a claim holds, and on what evidence: never on more than was checked."""
+    counted = claim.counted if isinstance(claim, Check) else None
+    evidence = claim.claim.basis if counted is None else COUNTED[counted]
+    if claim.is_stated:
+        return "only stated", evidence
+    if not claim.checked:
+        return "not checked", f"none yet; the manifest says {evidence}"
+    if not claim.holds:
+        return "doesn't hold", evidence
+    return "not checked" if counted == "nothing" else "holds", evidence
 
 
 def _verdict_of_lines(found: CheckedRelease) -> str:

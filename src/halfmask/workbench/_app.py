@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -42,6 +43,9 @@ MOST_BYTES: Final = 4 << 30
 _STATIC: Final = Path(__file__).parent / "static"
 _MISSING_TABLE: Final = Notice("No table is open.", "Choose one on the page Data.", "bad")
 _MISSING_POLICY: Final = Notice("There is no policy.", "Make one on the page Columns.", "bad")
+_TOO_MANY: Final = Notice(
+    "The form can't be read: it has too many files or fields.", "Drop one zip of them.", "bad"
+)
 _STALE: Final = Notice(
     "The policy has changed since the page was opened. Nothing was done.",
     "This is how it is now: choose again.",
@@ -139,7 +143,10 @@ class Pages:
         if page is None or action is None:
             return self._failed(Notice("There is no such action.", None, "bad"), 404)
         with _uploads_of(self.desk) as folder:
-            fields = await _fields_of(request, folder)
+            try:
+                fields = await _fields_of(request, folder)
+            except HTTPException:
+                return self._failed(_TOO_MANY, 400, page)
 
             def do() -> Answer:
                 with self.desk.lock:
@@ -221,7 +228,7 @@ async def _fields_of(request: Request, folder: Path) -> Fields:
     texts: dict[str, list[str]] = {}
     uploads: dict[str, list[Upload]] = {}
     n_files = 0
-    async with request.form(max_files=20, max_fields=20_000) as form:
+    async with request.form(max_files=100, max_fields=20_000) as form:
         for name, value in form.multi_items():
             if not isinstance(value, UploadFile):
                 texts.setdefault(name, []).append(value)

@@ -7,11 +7,15 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from halfmask.workbench._compared import PLACES, owners_of
+
 if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.assess.attacks import AttackReport, Finding
     from halfmask.release import Release
 
+#: Record linkage compares each row with each other one: of more rows it takes an hour.
+_MOST_LINKED: Final = 4_000
 MEASURED: Final = "attacks.json"
 PICTURE: Final = "attacks.svg"
 _CLASSES: Final = (
@@ -32,7 +36,7 @@ _ADVICE: Final = {
 }
 _NOTHING: Final = {
     "INVALID": "Nothing follows from it, neither good nor bad.",
-    "not shown": "Attack a release of more rows, or choose held-out rows below.",
+    "not shown": "It has too few people to be settled: more rows would show it.",
 }
 #: The policy of pages (CSP) refuses rules in a page: workbench.css has those of the picture.
 _STYLE: Final = re.compile(r"<style>.*?</style>", re.DOTALL)
@@ -61,6 +65,9 @@ def attack_candidate(
     options = known.read_options()
     original = open_table(table, options=options).read()
     target = read_shuffled(Path(release), original, known, called="The table")
+    places = Path(release).with_name(PLACES)
+    if places.is_file() and original.height <= _MOST_LINKED:
+        target = replace(target, owners=owners_of(places))
     if control:
         held = open_table(control, options=options, called="The control table").read()
         target = replace(target, control=held)

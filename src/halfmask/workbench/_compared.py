@@ -38,7 +38,9 @@ def keep_compared(release: Release[Any], folder: Path) -> str:
         places = _places(release)
         np.save(folder / PLACES, places)
         risk = _rows_at_risk(release, places)
-    kept = {"columns": _columns(release), "warnings": _warnings(release), "risk": risk}
+    # Of synthetic rows the attacks say it; under an epsilon nothing was measured.
+    warnings = [] if release.kind.name == "synthetic" else _warnings(release)
+    kept = {"columns": _columns(release), "warnings": warnings, "risk": risk}
     (folder / COMPARED).write_text(json.dumps(kept), encoding="utf-8")
     return why
 
@@ -96,8 +98,7 @@ def _rows_at_risk(release: Release[Any], places: NDArray[np.int64]) -> dict[str,
     names = [name for name, dtype in frame.schema.items() if not dtype.is_nested()]
     known = [name for name in release.policy.schema().quasi_identifiers if name in names]
     sizes, classes = (_sizes(frame, columns) for columns in (names, known or names))
-    number = np.full(frame.height, -1)
-    number[places[places >= 0]] = np.flatnonzero(places >= 0)
+    number = _turned(places)
     worst = np.lexsort((number, classes, sizes))[:_LISTED]
     codes = {it: class_of_row(frame, quasi_identifiers=[it])[0] for it in names}
     return {
@@ -115,6 +116,20 @@ def _rows_at_risk(release: Release[Any], places: NDArray[np.int64]) -> dict[str,
             for row in worst[sizes[worst] == sizes.min()].tolist()
         ],
     }
+
+
+def owners_of(file: Path) -> NDArray[np.int64]:
+    """Return the row of the table that each released row is, from the file of places."""
+    import numpy as np  # noqa: PLC0415 # as above
+
+    return _turned(np.load(file))
+
+
+def _turned(places: NDArray[np.int64]) -> NDArray[np.int64]:
+    import numpy as np  # noqa: PLC0415 # as above
+
+    index = np.flatnonzero(places >= 0)
+    return index[np.argsort(places[index])]
 
 
 def _sizes(frame: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
@@ -181,7 +196,10 @@ def _distributions(release: Release[Any]) -> Mapping[str, Distribution]:
     if kind == "microdata":
         return release.facts.utility.distributions
     if kind == "masked":
-        before, after = rows.table.unmasked.read(columns=rows.columns), rows.read(rows.columns)
+        # Tokens say nothing of the values that they stand for.
+        masks_of = rows.policy.masks_of
+        names = [it for it in rows.columns if all(mask.is_matchable for mask in masks_of(it))]
+        before, after = rows.table.unmasked.read(columns=names), rows.read(names)
     elif kind == "synthetic" and rows.paid is None:
         before, after = rows.learnt, rows.copies[0]
     else:

@@ -83,25 +83,7 @@ _TYPE_IT: Final = "Copy the address that the terminal shows into the browser's a
 
 
 class PageGuard:
-    """Refuses requests that the user's own page or address bar didn't make.
-
-    Parameters
-    ----------
-    app
-        What answers the other requests.
-    token
-        What opens the workbench, once.
-    port
-        The port that it listens on.
-    most_bytes
-        The limit of a request's body.
-    working
-        Returns whether a job runs: it counts as a request.
-    close
-        Ends the jobs; it is called before the server ends.
-    clock
-        Seconds that only grow.
-    """
+    """Refuses requests that the user's own page or address bar didn't make."""
 
     def __init__(
         self,
@@ -114,14 +96,19 @@ class PageGuard:
         close: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.app, self.close = app, close
+        self.app = app
+        #: Ends the jobs; the server calls it before it ends.
+        self.close = close
+        #: What opens the workbench, once; then None.
         self._token: str | None = token
         self._secret = secrets.token_urlsafe(32)
         # Cookies don't know ports: two workbenches need two names.
         self._cookie = f"halfmask-{port}"
         self._hosts = frozenset(f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]"))
         self._most_bytes = most_bytes
-        self._working, self._clock = working, clock
+        #: A running job counts as a request.
+        self._working = working
+        self._clock = clock
         self._last_request = clock()
 
     @property

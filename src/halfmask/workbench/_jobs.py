@@ -34,7 +34,7 @@ JobState: TypeAlias = Literal["running", "done", "failed", "cancelled", "lost"]
 #: Finished jobs of a kind that are kept.
 KEPT = 20
 #: How long a job may take to clean up when it is cancelled; then it is killed.
-PATIENCE = 10.0
+PATIENCE = 3.0
 #: How long the kernel may take to end one that is killed.
 _KILLED = 60.0
 _PAUSE = 0.02
@@ -97,6 +97,12 @@ class Jobs:
         if not _KIND.fullmatch(kind) or not self._work.fullmatch(work):
             raise ParameterError(f"The work of a job must be a function here. Got {work!r}.")
         text = json.dumps(arguments)
+        if any(_has_password(each) for each in arguments.values()):
+            raise ParameterError(
+                "The address of the database has a password, which the workbench doesn't write "
+                "down.",
+                hint="Keep the password in ~/.pgpass, and give the address without it.",
+            )
         with self._starting:
             earlier = [job for job in self.all() if job.kind == kind]
             if any(job.is_running for job in earlier):
@@ -160,6 +166,12 @@ def write_json(path: Path, value: object) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def _has_password(value: object) -> bool:
+    """Return whether a value is an address with a password in it."""
+    found = re.fullmatch(r"[\w+]+://([^/\s]*)@\S*", value) if isinstance(value, str) else None
+    return found is not None and ":" in found[1]
 
 
 def _spawn(folder: Path, asked: Mapping[str, object]) -> None:

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -37,6 +37,14 @@ _MOST_KEPT: Final = 16
 _Made = TypeVar("_Made")
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A file that couldn't be read, and how it was read: its owner may say it better."""
+
+    path: Path
+    reading: Mapping[str, Any]
+
+
 class Project:
     """A folder, its policy file and the table that the policy is about."""
 
@@ -56,6 +64,9 @@ class Project:
         self.reading: dict[str, Any] = (
             dict(stored.get("readings", {}).get(self.policy_file.name, {})) if known else {}
         )
+        self.waiting: Waiting | None = None
+        #: Rows are shown whose cell in a column has a text: a cell may not be in an address.
+        self.search: tuple[int, str] | None = None
         self._sources: dict[object, Source] = {}
         self._kept: dict[tuple[object, object], Any] = {}
         self._remember()
@@ -92,14 +103,27 @@ class Project:
 
         A reading replaces how tables are read: in the policy, or until there is one.
         """
-        options = self._options_with({} if reading is None and not self.has_policy else reading)
+        options = self.options_with({} if reading is None and not self.has_policy else reading)
         source = open_table(table, options=options)
         if reading is not None and self.has_policy:
             self._write_reading(options)
         self.reading = {} if self.has_policy else dict(reading or {})
-        self.table = table
-        self._sources = {(self._stamp(), repr(options)): source}
+        self.table, self.search = table, None
+        self._sources = {(self._stamp(), _written(options)): source}
         self._remember()
+
+    def start_over(self, table: str, reading: Mapping[str, Any]) -> None:
+        """Take another table, without the policy: its file stays, the next gets another name."""
+        before = self.policy_file
+        stem = "policy" if is_database_url(table) else Path(table).name.partition(".")[0]
+        names = (f"{stem}{number or ''}.policy.toml" for number in range(1_000))
+        free = (self.folder / name for name in names)
+        self.policy_file = next(it for it in free if not os.path.lexists(it))
+        try:
+            self.open(table, reading)
+        except BaseException:
+            self.policy_file = before
+            raise
 
     def with_reading(self, text: str) -> str:
         """Return a policy that is proposed, with how the table is read."""
@@ -107,9 +131,9 @@ class Project:
             with_reading,
         )
 
-        return with_reading(text, self._options_with(self.reading))
+        return with_reading(text, self.options_with(self.reading))
 
-    def _options_with(self, reading: Mapping[str, Any] | None) -> ReadOptions:
+    def options_with(self, reading: Mapping[str, Any] | None) -> ReadOptions:
         """Return the options of the policy, with another reading of the file itself."""
         from halfmask.data import ReadOptions  # noqa: PLC0415 # as above
         from halfmask.description.reading_section import READING  # noqa: PLC0415 # as above
@@ -158,14 +182,14 @@ class Project:
         if self.table is None or not self.has_table:
             raise DataError("No table is open.", hint="Choose one on the page Data.")
         options = self.read_options() if options is None else options
-        key = (self._stamp(), repr(options))
+        key = (self._stamp(), _written(options))
         if key not in self._sources:
             self._sources = {key: open_table(self.table, options=options)}
         return self._sources[key]
 
     def read_options(self) -> ReadOptions:
         """Return how the table is read: as the policy says, or as it was said without one."""
-        return self._policy_options() if self.has_policy else self._options_with(self.reading)
+        return self._policy_options() if self.has_policy else self.options_with(self.reading)
 
     def _policy_options(self) -> ReadOptions:
         """Return how the policy reads tables; a policy of tables of counts says nothing of it."""
@@ -193,7 +217,7 @@ class Project:
 
     def kept(self, name: object, make: Callable[[], _Made]) -> _Made:
         """Return what is made of the table: once, until the file or how it is read changes."""
-        state = (self._stamp(), repr(self.read_options()))
+        state = (self._stamp(), _written(self.read_options()))
         if (state, name) not in self._kept:
             made = make()
             held = [(key, it) for key, it in self._kept.items() if key[0] == state]
@@ -260,6 +284,17 @@ class Project:
 
         return policy_class(text).from_toml(text, folder=self.folder)
 
+    def use(self, name: str, text: str | None = None, why: str = "Made") -> None:
+        """Take another policy file of the folder, or write it; what isn't valid changes nothing."""
+        where = self._policy_at(self.inside(name), {})
+        if text is None and not where.is_file():
+            raise PolicyError("The folder has no such policy.", hint="Choose another one.")
+        self._read(where.read_bytes().decode("utf-8-sig", "replace") if text is None else text)
+        self.policy_file, self.reading = where, {}
+        if text is not None:
+            self.replace(text, why)
+        self._remember()
+
     @contextmanager
     def editing(self, why: str) -> Iterator[tomlkit.TOMLDocument]:
         """Change the policy as a document; what isn't valid raises, and the file stays."""
@@ -310,3 +345,8 @@ class Project:
         text = json.dumps(state, indent=1)
         with atomic_file(self._state, overwrite=True) as file:
             file.write(text.encode("utf-8"))
+
+
+def _written(options: ReadOptions) -> str:
+    """Return options in full: places are derived, and their own text leaves that out."""
+    return repr((options, dict(options.derived)))

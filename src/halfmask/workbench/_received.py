@@ -68,12 +68,21 @@ def verdict_on(report: Progress, release: Path) -> dict[str, Any]:
     return words_of(verify(release))
 
 
-def words_of(found: CheckedRelease) -> dict[str, Any]:
-    """Return the verdict, and what it rests on."""
-    from halfmask.verifier.verdict import verdict_of  # noqa: PLC0415 # as above
+def words_of(found: CheckedRelease, weaknesses: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the verdict, what it rests on, and what it doesn't cover, as the manifest may say."""
+    from halfmask.verifier.verdict import verdict_of, verdict_on_claim  # noqa: PLC0415 # as above
 
     style = "holds" if found.holds else "broken" if found.is_broken else "unchecked"
-    return {"verdict": verdict_of(found), "style": style, **found.to_dict()}
+    open_to = list(dict.fromkeys((*weaknesses, *found.weaknesses)))
+    said = found.to_dict()
+    for each, claim in zip(said["claims"], found.claims, strict=True):
+        each["verdict"], each["evidence"] = verdict_on_claim(claim)
+    return {
+        **said,
+        "verdict": verdict_of(found),
+        "style": style,
+        "weaknesses": open_to,
+    }
 
 
 def _place(files: Sequence[Path], names: Sequence[str], where: Path) -> None:

@@ -149,18 +149,25 @@ def place_candidate(
         found = verify(place)
         if found.is_broken:
             found.raise_if_broken()
-        digest = digest_of_manifest(place)
+        digest, weaknesses = digest_of_manifest(place), read_manifest(place).weaknesses
     page = Path(f"{candidate}{OWNER}")
     if page.is_file():
         shutil.copyfile(page, f"{out}{OWNER}")
-    words = words_of(found)
+    words = words_of(found, weaknesses)
     for now, then in zip(words["claims"], claims, strict=True):
-        if then["holds"] and not now["checked"]:
-            now |= {"holds": True, "checked": True, "sentence": then["sentence"]}
-    checked = [it for it in words["claims"] if it["checked"] or it["basis"] != "stated"]
-    if words["style"] == "unchecked" and all(it["holds"] for it in checked):
+        if then["holds"] and now["verdict"] == "not checked":  # it was, with the table
+            now |= {"verdict": "holds", "evidence": now["basis"], "sentence": then["sentence"]}
+    if words["style"] == "unchecked" and all(
+        it["verdict"] in {"holds", "only stated"} for it in words["claims"]
+    ):
         words |= {"style": "holds", "verdict": "Everything that the release claims holds."}
-    return {"name": Path(out).name, "manifest": digest, "is_placed": True, "found": words}
+    return {
+        "name": Path(out).name,
+        "manifest": digest,
+        "is_placed": True,
+        "found": words,
+        "checked": [],
+    }
 
 
 def make_release(
@@ -178,10 +185,11 @@ def make_release(
     given = secrets_of(wanted, home, table)
     given.pop("book", None)  # that one only asks; without it the policy's own is opened
     release = protect_to(table, wanted, out, **given, progress=report)
+    manifest, found = release.written
     return {
         "name": Path(out).name,
         "manifest": digest_of_manifest(Path(out)),
         "is_placed": False,
-        "found": words_of(release.written[1]),
+        "found": words_of(found, manifest.weaknesses),
         "checked": list(release.checked),
     }

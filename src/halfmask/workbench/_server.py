@@ -43,8 +43,10 @@ def serve_pages(
         # uvicorn has ended, and raises again that it was asked to.
         if not server.should_exit:
             raise
-    except SystemExit:
-        raise HalfmaskError("The workbench failed to start.") from None
+    except SystemExit:  # so uvicorn says that the application failed to start
+        pass
+    if not server.started:
+        raise HalfmaskError("The workbench failed to start.")
     return server.was_idle
 
 
@@ -65,7 +67,8 @@ class _PageServer(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._started()
+        if self.started:
+            self._started()
 
     async def on_tick(self, counter: int) -> bool:
         if counter % _TICKS == 0 and self._guard.idle_seconds >= self._idle_seconds:

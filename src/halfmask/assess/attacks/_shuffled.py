@@ -21,6 +21,9 @@ from halfmask.assess.attacks.classes import BackgroundKnowledge, Homogeneity, Sk
 from halfmask.assess.attacks.tables._links import shared_columns
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from halfmask._progress import Progress
     from halfmask.assess.attacks._report import AttackReport
     from halfmask.data import Hierarchy
@@ -48,6 +51,9 @@ class Shuffled:
     earlier, person
         Releases that left before, each with the rows it was made of; and the column that says whose
         row it is, if there is one.
+    owners
+        For each released row the number of its original row, if the owner of the table kept it:
+        then attacks that need it are run, too.
     """
 
     released: pl.DataFrame
@@ -59,6 +65,7 @@ class Shuffled:
     hierarchies: dict[str, Hierarchy]
     earlier: tuple[tuple[pl.DataFrame, pl.DataFrame], ...] = ()
     person: str | None = None
+    owners: NDArray[np.int64] | None = None
 
     def __repr__(self) -> str:
         return f"Shuffled({self.released.height} released of {self.original.height} rows)"
@@ -87,7 +94,7 @@ class Shuffled:
             hierarchies=self.hierarchies,
             earlier=self.earlier,
             person=self.person,
-            owners=UNKNOWN,
+            owners=UNKNOWN if self.owners is None else self.owners,
         )
 
     def by_class(self) -> TableTarget | None:
@@ -137,7 +144,7 @@ def attack_shuffled(
     Returns
     -------
     AttackReport
-        Attacks that need the pairing or a control table are listed as skipped.
+        Attacks that need a control table, or the owners of rows, are listed as skipped.
 
     Raises
     ------
@@ -151,7 +158,7 @@ def attack_shuffled(
         release.unpaired(), unprotected=raw, random_state=random_state, progress=progress
     )
     target = release.by_class()
-    if target is None:
+    if target is None or release.owners is not None:  # then these attacks were run with the others
         return report
     attacks = (Homogeneity(), BackgroundKnowledge(), Skewness())
     able = [each for each in attacks if not each.missing_inputs(target)]

@@ -293,9 +293,9 @@ class TextStream(io.RawIOBase):
         self._file = decompressed(place)
         first = bytes(self._file.read(_CHUNK))
         marked = next((name for mark, name in _MARKS if first.startswith(mark)), None)
-        self._encoding = marked or codecs.lookup(encoding).name
-        self._decoder = codecs.getincrementaldecoder(self._encoding)("strict")
-        self._plain = self._encoding == "utf-8"
+        self.encoding = marked or codecs.lookup(encoding).name
+        self._decoder = codecs.getincrementaldecoder(self.encoding)("strict")
+        self._plain = self.encoding == "utf-8"
         self._bytes_in = 0
         self._held = bytearray(self._decoded(first, first=True))
         self._ended = not first
@@ -328,7 +328,7 @@ class TextStream(io.RawIOBase):
         except UnicodeDecodeError as error:
             near = self._bytes_in + error.start + 1
             raise DataError(
-                f"{self._what} has bytes that are not {self._encoding}, near byte {near}.",
+                f"{self._what} has bytes that are not {self.encoding}, near byte {near}.",
                 hint="Say its encoding, such as latin-1 or utf-16: "
                 "[[ReadOptions(encoding=...)|--encoding]], or encoding under [input] of a policy.",
             ) from None

@@ -14,6 +14,7 @@ from halfmask.workbench._guarantee_words import in_numbers, start_parameters
 from halfmask.workbench._page import Answer, Page
 from halfmask.workbench._release_kinds import KINDS, add_guarantee, change_kind
 from halfmask.workbench._warming import WARMING
+from halfmask.workbench.pages._counts import COUNT_ACTIONS, show_counts
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -31,8 +32,6 @@ def show(desk: Desk, query: Mapping[str, str]) -> Mapping[str, Any]:
     """Return the policy as controls, and what it does to the sample."""
     project = desk.project
     if not hasattr(project.any_policy(), "guarantee_sections"):
-        from halfmask.workbench.pages._counts import show_counts  # noqa: PLC0415 # another kind
-
         return {"counts": show_counts(desk, query), "kinds": KINDS, "kind": "counts"}
     policy = project.policy()
     measured = policy.kind in ("microdata", "masked")
@@ -266,5 +265,6 @@ PAGE: Final = Page(
         "costs": _show_costs,
         "trial": _start_trial,
         "cancel": _cancel,
+        **COUNT_ACTIONS,
     },
 )

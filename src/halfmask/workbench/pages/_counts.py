@@ -1,0 +1,267 @@
+"""Tables of counts on the page Protect: what they cross, their rules, and what is hidden."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, MutableMapping
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+from halfmask._errors import HalfmaskError, ParameterError
+from halfmask.data import is_database_url
+from halfmask.workbench._candidate import stamp_of, table_to_keep
+from halfmask.workbench._desk import notice_of
+from halfmask.workbench._kept_secrets import is_charged
+from halfmask.workbench._page import Action, Answer
+
+if TYPE_CHECKING:
+    from halfmask.workbench._desk import Desk
+    from halfmask.workbench._page import Fields
+    from halfmask.workbench._project import Project
+
+#: The file of tables: the policy of people keeps its own.
+FILE: Final = "tables.toml"
+_KIND: Final = "counts"
+_SAMPLE: Final = 10_000
+#: Tables of so many cells, of so many rows, are made while the page is opened.
+_LIVE_CELLS: Final = 120
+_LIVE_ROWS: Final = 100_000
+_MOST_CROSSED: Final = 4
+_USUAL: Final = 5
+#: The code of missing cells, which would be an error otherwise.
+_MISSING: Final = "(missing)"
+#: Rules of the form, with the numbers of each.
+_RULES: Final = {"minimum-frequency": ("n", "margin"), "p-percent": ("p",), "dominance": ("n", "k")}
+
+
+def show_counts(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
+    """Return the tables of the policy, their rules, and the cells as they would be released."""
+    del query
+    project = desk.project
+    policy: Any = project.any_policy()
+    columns = _columns(project)
+    job, failure, made = desk.jobs.latest(_KIND), None, None
+    job = job if job is not None and job.arguments["stamp"] == stamp_of(project) else None
+    if job is not None and job.state == "done":
+        made = job.result
+    elif job is None and not is_charged(policy) and _is_live(desk):
+        try:
+            made = _live(project)
+        except HalfmaskError as error:
+            failure = notice_of(error)
+    given = {each.rule: each for each in reversed(policy.rules)}
+    return {
+        "tables": policy.tables,
+        "columns": columns,
+        "rules": {name: given.get(name) for name in _RULES},
+        "others": [it.rule for it in policy.rules if it.rule not in _RULES],
+        "has_rules": policy.protection.method == "suppression",
+        "method": policy.protection.method,
+        "owner": policy.owner,
+        "is_charged": is_charged(policy),
+        "is_of_rows": policy.ready is None,
+        "has_sums": any(it.value for it in policy.tables),
+        "made": made,
+        "job": job,
+        "failure": failure,
+        "files": _other_files(project),
+    }
+
+
+def _columns(project: Project) -> list[tuple[str, int, bool]]:
+    """Return each column, how many values it has in a sample, and whether it has numbers."""
+
+    def count() -> list[tuple[str, int, bool]]:
+        sample = project.sample(_SAMPLE)
+        return [(it.name, it.n_unique(), it.dtype.is_numeric()) for it in sample]
+
+    return project.kept("codes", count)
+
+
+def _is_live(desk: Desk) -> bool:
+    """Return whether the tables are small enough to be made while the page is opened."""
+    policy: Any = desk.project.any_policy()
+    codes = {name: n + 1 for name, n, _ in _columns(desk.project)}
+    cells = sum(
+        prod(codes.get(it, _LIVE_CELLS) for it in each.dimensions) for each in policy.tables
+    )
+    return cells <= _LIVE_CELLS and desk.project.rows().height <= _LIVE_ROWS
+
+
+def _live(project: Project) -> Any:  # noqa: ANN401 # JSON, as of a job
+    from halfmask.workbench._tabulating import tables_of  # noqa: PLC0415 # ready within a second
+
+    text, table = project.policy_text(), str(project.table)
+    return project.kept(
+        ("counts", stamp_of(project)), lambda: tables_of(text, table, project.folder)
+    )
+
+
+def _other_files(project: Project) -> list[str]:
+    """Return other policy files in the folder, to which one may go back."""
+    return [
+        it.name
+        for it in sorted(project.folder.glob("*.toml"))
+        if it != project.policy_file
+        and re.search(r"^halfmask(-tables)?\s*=", it.read_text("utf-8", "replace"), re.MULTILINE)
+    ]
+
+
+def start_counts(desk: Desk, fields: Fields) -> Answer:
+    """Make a policy of tables of the open table, or go back to the one that is there."""
+    project = desk.project
+    names = fields.all("dimension")
+    if not names and (project.folder / FILE).is_file():
+        project.use(FILE)
+        return Answer(to="protect", notice=f"The tables of {FILE} are open again.")
+    names = names or _proposed(project)
+    project.use(FILE, _text_of(names, fields.text("threshold") or _USUAL), "Tables of counts made")
+    start_tabulating(desk, only_large=True)
+    file = f"Tables of counts have a policy file of their own, {FILE}."
+    return Answer(to="protect", notice=f"{file} The policy of rows is kept.")
+
+
+def _proposed(project: Project) -> list[str]:
+    """Return two columns of few values to begin with."""
+    policy: Any = project.any_policy() if project.has_policy else None
+    roles = {name: it.role for name, it in getattr(policy, "columns", {}).items()}
+    few = [name for name, n, _ in _columns(project) if 2 <= n <= 20]
+    named = [name for name in few if roles.get(name) != "identifier"][:2]
+    if not named:
+        raise ParameterError(
+            "No column has between 2 and 20 values, as tables of counts need.",
+            hint="Make a hierarchy on the page Columns, or write the tables in the terminal.",
+        )
+    return named
+
+
+def _text_of(names: list[str], threshold: object) -> str:
+    import tomlkit  # noqa: PLC0415 # the page must be ready within a second
+
+    document = tomlkit.document()
+    document["halfmask-tables"] = 1
+    document["dimensions"] = {name: {"missing": _MISSING} for name in names}
+    document["tables"] = [{"name": "counts", "dimensions": names}]
+    document["rules"] = [{"rule": "minimum-frequency", "n": int(str(threshold))}]
+    return tomlkit.dumps(document)
+
+
+def start_tabulating(desk: Desk, *, only_large: bool = False) -> None:
+    """Start the job that makes the tables, instead of one of an older policy."""
+    policy = desk.project.any_policy()
+    if is_charged(policy) or (only_large and (_is_live(desk) or _is_database(desk))):
+        return
+    latest = desk.jobs.latest(_KIND)
+    if latest is not None and latest.is_running:
+        desk.jobs.cancel(latest.id)
+    desk.jobs.start(
+        _KIND,
+        "halfmask.workbench._tabulating:tabulate",
+        policy=desk.project.policy_text(),
+        table=table_to_keep(desk.project),
+        project=str(desk.project.folder),
+        stamp=stamp_of(desk.project),
+    )
+
+
+def _is_database(desk: Desk) -> bool:
+    return is_database_url(str(desk.project.table))
+
+
+def make_tables(desk: Desk, fields: Fields) -> None:
+    """Make the tables now, and look for what hides fewer cells."""
+    del fields
+    start_tabulating(desk)
+
+
+def change_table(desk: Desk, fields: Fields) -> None:
+    """Change what a table crosses and sums, or add one."""
+    names, value = fields.all("dimension"), fields.text("value")
+    if not 1 <= len(names) <= _MOST_CROSSED:
+        raise ParameterError(
+            f"A table crosses 1 to {_MOST_CROSSED} columns here.",
+            hint="Each further column makes smaller cells. More go into the policy file.",
+        )
+    with desk.project.editing("What the tables count") as document:
+        tables = document.setdefault("tables", [])
+        at = fields.whole("table")
+        if at >= len(tables):
+            taken = {it["name"] for it in tables}
+            free = (f"table-{n}" for n in range(1, len(tables) + 2))
+            tables.append({"name": next(it for it in free if it not in taken)})
+        tables[at]["dimensions"] = names
+        tables[at].pop("value", None)
+        if value:
+            tables[at]["value"] = value
+        _with_margins(document)
+        sections = document.setdefault("dimensions", {})
+        for name in names:
+            sections.setdefault(name, {"missing": _MISSING})
+    start_tabulating(desk, only_large=True)
+
+
+def drop_table(desk: Desk, fields: Fields) -> None:
+    """Leave a table out."""
+    with desk.project.editing("A table left out") as document:
+        del document["tables"][fields.whole("table")]
+    start_tabulating(desk, only_large=True)
+
+
+def drop_column(desk: Desk, fields: Fields) -> None:
+    """Leave a column out of the tables: a remedy."""
+    column = fields.text("column")
+    with desk.project.editing("A column left out of the tables") as document:
+        for each in document["tables"]:
+            each["dimensions"] = [it for it in each["dimensions"] if it != column]
+    start_tabulating(desk, only_large=True)
+
+
+def change_rules(desk: Desk, fields: Fields) -> None:
+    """Change what makes a cell sensitive; rules that the form hasn't stay."""
+    with desk.project.editing("What makes a cell sensitive") as document:
+        there = [dict(it) for it in document.pop("rules", [])]
+        for rule, names in _RULES.items():
+            made = next((it for it in there if it["rule"] == rule), None)
+            if not fields.text(f"{rule}-{names[-1] if rule == 'dominance' else names[0]}"):
+                there = [it for it in there if it is not made]
+                continue
+            if made is None:
+                there.append(made := {"rule": rule})
+            for name in names:
+                made.pop(name, None)
+                if fields.text(f"{rule}-{name}"):
+                    number = fields.number(f"{rule}-{name}")
+                    made[name] = fields.whole(f"{rule}-{name}") if name == "n" else number
+        if there:
+            document["rules"] = there
+        _with_margins(document)
+        document.pop("owner", None)
+        if owner := fields.text("owner"):
+            document["owner"] = owner
+    start_tabulating(desk, only_large=True)
+
+
+def _with_margins(document: MutableMapping[str, Any]) -> None:
+    """Give the threshold of contributors the margin that it needs where sums are released."""
+    if any("value" in it for it in document["tables"]):
+        for each in document.get("rules", []):
+            if each["rule"] == "minimum-frequency":
+                each.setdefault("margin", 10.0)
+
+
+def open_file(desk: Desk, fields: Fields) -> Answer:
+    """Go back to another policy file of the folder."""
+    desk.project.use(fields.text("file"))
+    return Answer(notice=f"The policy is {desk.project.policy_file.name}.")
+
+
+#: For the page Protect, which has the action that cancels a job.
+COUNT_ACTIONS: Final[Mapping[str, Action]] = {
+    "counts": start_counts,
+    "counts-make": make_tables,
+    "counts-table": change_table,
+    "counts-drop": drop_table,
+    "counts-leave-out": drop_column,
+    "counts-rules": change_rules,
+    "counts-file": open_file,
+}

@@ -179,13 +179,13 @@ k = 10
             return rows
 
         def sample(self, n):
-            return rows
+            return rows.head(n)
 
     (found,) = (it for it in Estimates(Little()).costs() if it.action == "section")
 
     assert found.label == "Allow 1% suppression"
     assert found.fields == {"section": "suppression", "max_fraction": "0.01"}
-    assert "1 rows suppressed" in found.gain
+    assert "1 row suppressed" in found.gain
     then = policy.changed(suppression={"max_fraction": 0.01})
     assert f"-> {PreviewTable.of(rows, then).preview(then).kept:.1%}" in found.gain
 
@@ -217,7 +217,7 @@ id = { role = "identifier" }
 pay = { role = "sensitive", kind = "numeric", mask = { name = "round", base = 100 } }
 sex = { role = "insensitive", kind = "categorical" }
 [[masks]]
-name = "sample"
+name = "sampling"
 fraction = 0.5
 """)
 

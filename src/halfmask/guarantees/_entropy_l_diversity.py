@@ -67,6 +67,7 @@ class EntropyLDiversity(Guarantee):
 
     model: ClassVar[str] = "entropy-l-diversity"
     sentence: ClassVar[str] = "The entropy of the column is at least log(l) in every class."
+    meaning: ClassVar[str] = "In each class {column} is as varied as {l} equally frequent values."
     bounded: ClassVar[str] = "l"
     counts_persons: ClassVar[bool] = True
 

@@ -80,6 +80,8 @@ class Guarantee(ABC):
     """The name in policies and manifests."""
     sentence: ClassVar[str]
     """What it says of a release, in one sentence."""
+    meaning: ClassVar[str] = ""
+    """The same for people, as a format of numbers: ``{k_others}`` is k - 1; filled in by a page."""
     bounded: ClassVar[str]
     """The parameter that the level of a class is held against."""
     monotone: ClassVar[bool] = True

@@ -55,6 +55,10 @@ class LargestRisk(Guarantee):
     sentence: ClassVar[str] = (
         "No row has a prosecutor risk, 1 over the rows of its class, above it."
     )
+    meaning: ClassVar[str] = (
+        "Nobody is found again with a probability above {risk_share}: each class has at least "
+        "{risk_rows} rows."
+    )
     bounded: ClassVar[str] = "risk"
     monotone_with_suppression: ClassVar[bool] = True
     worse_when_larger: ClassVar[bool] = True
@@ -112,6 +116,9 @@ class AverageRisk(TableGuarantee):
     model: ClassVar[str] = "average-risk"
     sentence: ClassVar[str] = (
         "The mean over all rows of 1 over the rows of their class isn't above it."
+    )
+    meaning: ClassVar[str] = (
+        "On average, a person is found again with a probability of at most {risk_share}."
     )
     monotone_with_suppression: ClassVar[bool] = True
     bounded: ClassVar[str] = "risk"
@@ -176,6 +183,9 @@ class SampleUniques(TableGuarantee):
 
     model: ClassVar[str] = "sample-uniqueness"
     sentence: ClassVar[str] = "No larger share of the rows is unique on the quasi-identifiers."
+    meaning: ClassVar[str] = (
+        "At most {share_share} of the rows are unique on the quasi-identifiers."
+    )
     monotone_with_suppression: ClassVar[bool] = True
     bounded: ClassVar[str] = "share"
     counts_persons: ClassVar[bool] = True
@@ -243,6 +253,7 @@ class RecordsAtRisk(TableGuarantee):
         "No larger share of the rows has a prosecutor risk, 1 over the rows of its class, above "
         "the threshold."
     )
+    meaning: ClassVar[str] = "At most {share_share} of the rows have a risk above {risk_share}."
     bounded: ClassVar[str] = "share"
     counts_persons: ClassVar[bool] = True
     monotone_in_persons: ClassVar[bool] = True

@@ -94,6 +94,10 @@ class TCloseness(Guarantee):
     sentence: ClassVar[str] = (
         "In every class the column is distributed as in the whole table, to a distance of t."
     )
+    meaning: ClassVar[str] = (
+        "In each class {column} is distributed as in the whole table, to a distance of {t} (0 is "
+        "equal, 1 is nothing in common)."
+    )
     bounded: ClassVar[str] = "t"
     worse_when_larger: ClassVar[bool] = True
     relative: ClassVar[bool] = True

@@ -27,6 +27,10 @@ class DifferentialPrivacy:
     sentence: ClassVar[str] = (
         "Rows are sampled, generalized and suppressed so that they are differentially private."
     )
+    meaning: ClassVar[str] = (
+        "Whether a person is in the table changes the probability of any release by a factor of "
+        "at most {epsilon_high}, but for a probability of {delta}."
+    )
     counts_persons: ClassVar[bool] = True
 
     epsilon: float = field(

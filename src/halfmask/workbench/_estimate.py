@@ -190,7 +190,7 @@ class Estimates:
                 kept = sum(it.detail.values()) / len(it.detail)
                 gain = f"the other columns keep {kept:.1%} instead of {kept - gained:.1%}"
                 if fewer > 0:
-                    gain = f"{fewer:,} fewer rows suppressed, {gain}"
+                    gain = f"{_rows(fewer, 'fewer ')} suppressed, {gain}"
                 yield Remedy(
                     label=f"Drop {name}", gain=gain, action="drop", fields={"column": name}
                 )
@@ -202,7 +202,7 @@ class Estimates:
             if it is not None and it.kept - now.kept >= _GAINED:
                 yield Remedy(
                     label=f"Allow {share:.0%} suppression",
-                    gain=f"{_detail(now, it)}, {it.suppressed:,} rows suppressed",
+                    gain=f"{_detail(now, it)}, {_rows(it.suppressed)} suppressed",
                     action="section",
                     fields={"section": "suppression", "max_fraction": f"{share:g}"},
                 )
@@ -246,7 +246,7 @@ class Estimates:
             return
         fewer = now.suppressed - then.suppressed
         if then.kept - now.kept >= _GAINED or fewer > 0:
-            more = f", {fewer:,} fewer rows suppressed" if fewer > 0 else ""
+            more = f", {_rows(fewer, 'fewer ')} suppressed" if fewer > 0 else ""
             risk = f", highest risk {now.highest:.1%} -> {then.highest:.1%}"
             yield Remedy(gain=_detail(now, then) + more + risk, **remedy)
 
@@ -256,6 +256,10 @@ class Estimates:
             return self._table(changed).preview(changed)
         except HalfmaskError:
             return None
+
+
+def _rows(n: int, which: str = "") -> str:
+    return f"{n:,} {which}row{'' if n == 1 else 's'}"
 
 
 def _detail(now: ReleasePreview, then: ReleasePreview) -> str:

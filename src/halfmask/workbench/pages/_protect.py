@@ -10,7 +10,7 @@ from halfmask._errors import ParameterError, PolicyError
 from halfmask.workbench._candidate import table_to_keep
 from halfmask.workbench._controls import changes_of, controls_of
 from halfmask.workbench._estimate import estimates_of
-from halfmask.workbench._guarantee_words import STARTS, meaning
+from halfmask.workbench._guarantee_words import in_numbers, start_parameters
 from halfmask.workbench._page import Answer, Page
 from halfmask.workbench._release_kinds import KINDS, add_guarantee, change_kind
 from halfmask.workbench._warming import WARMING
@@ -63,7 +63,7 @@ def _guarantees(policy: Policy) -> list[dict[str, Any]]:
         {
             "model": it.named,
             "about": it.about,
-            "means": meaning(it.named, it.parameters, it.about, it.made_type.sentence),
+            "means": in_numbers(it.made_type, it.parameters, it.about),
             "controls": controls_of(it, (), but=(it.key, "column")),
             "columns": sensitive if it.about is not None else (),
         }
@@ -156,11 +156,7 @@ def _add_guarantee(desk: Desk, fields: Fields) -> None:
     model = fields.text("model")
     if model not in GUARANTEES:
         raise ParameterError("Choose a guarantee of the list.")
-    section: dict[str, Any] = {"model": model}
-    for key in _keys(GUARANTEES[model]):
-        start = STARTS.get(f"{model}.{key}", STARTS.get(key))
-        if key != "column" and start is not None:
-            section[key] = start
+    section = {"model": model, **start_parameters(GUARANTEES[model])}
     if "column" in _keys(GUARANTEES[model]):
         section["column"] = fields.text("column")
         if not section["column"]:

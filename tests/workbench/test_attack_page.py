@@ -148,7 +148,7 @@ def test_earlier_releases_are_listed_with_what_would_hold(attacked, tmp_path):
     vault = Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "vault.key"))
     ReleaseBook.create(vault, dataset="people")
     table = candidates.lay_out(tmp_path, CLASSES + BOOK)
-    policy = halfmask.microdata.Policy.load(tmp_path / "policy.toml")
+    policy = halfmask.Policy.load(tmp_path / "policy.toml")
     halfmask.protect_to(table, policy, tmp_path / "out", vault=vault)
     bench = attacked(CLASSES + BOOK)
     words = bench.get("/attack")

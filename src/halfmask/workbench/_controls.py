@@ -76,7 +76,9 @@ class Control:
         stood = [self.slid, self.value] if self.form == "slider" else [self.value]
         for text, before in zip(texts, stood, strict=False):
             found = self._parsed(text)
-            if found != before and not (found is not None and before is not None and isclose(found, before)):
+            if found != before and not (
+                found is not None and before is not None and isclose(found, before)
+            ):
                 return found
         return self.value
 
@@ -85,7 +87,11 @@ class Control:
             return None
         try:
             found = float(text)
-            return int(text) if self.whole and found.is_integer() and text.lstrip("-").isdigit() else found
+            return (
+                int(text)
+                if self.whole and found.is_integer() and text.lstrip("-").isdigit()
+                else found
+            )
         except ValueError:
             raise ParameterError(f"The field {self.label!r} wants a number.") from None
 
@@ -124,7 +130,10 @@ def _attribute(section: BaseModel, name: str) -> str:
 
 
 def _control(
-    name: str, schema: Mapping[str, Any], value: Any, columns: Sequence[str]  # noqa: ANN401 # any key's
+    name: str,
+    schema: Mapping[str, Any],
+    value: Any,
+    columns: Sequence[str],  # noqa: ANN401 # any key's
 ) -> Control | None:
     kinds = list(_kinds(schema))
     optional = any(each.get("type") == "null" for each in kinds)

@@ -129,7 +129,12 @@ class Estimates:
         rows, _ = self._rows
         about = tuple(each.about for each in policy.guarantee_sections)
         slid = {"guarantee_sections", "method", "recoding", "suppression", "output"}
-        key = (policy.model_dump_json(exclude=slid), about, policy.split_targets, self._files(policy))
+        key = (
+            policy.model_dump_json(exclude=slid),
+            about,
+            policy.split_targets,
+            self._files(policy),
+        )
         if key not in self._tables:
             table = PreviewTable.of(rows, policy)
             self._tables = {key: table}
@@ -170,7 +175,9 @@ class Estimates:
             others = [now.detail[each] for each in it.detail]
             kept = sum(it.detail.values()) / len(others) - sum(others) / len(others)
             gains.append((now.suppressed - it.suppressed, kept, name, it))
-        for fewer, gained, name, it in sorted(gains, key=lambda each: (-each[0], -each[1]))[:_SHOWN]:
+        for fewer, gained, name, it in sorted(gains, key=lambda each: (-each[0], -each[1]))[
+            :_SHOWN
+        ]:
             if fewer > 0 or gained >= _GAINED:
                 kept = sum(it.detail.values()) / len(it.detail)
                 others = f"the other columns keep {kept:.1%} instead of {kept - gained:.1%}"
@@ -204,20 +211,27 @@ class Estimates:
                 changed = [*sections]
                 changed[number] = {**sections[number], bounded: lower}
                 yield from self._offered(
-                    now, self._tried(policy, guarantees=changed),
+                    now,
+                    self._tried(policy, guarantees=changed),
                     label=f"Lower {bounded} of {section.named} to {lower:g}",
-                    action="guarantee", fields={"number": str(number), bounded: f"{lower:g}"},
+                    action="guarantee",
+                    fields={"number": str(number), bounded: f"{lower:g}"},
                 )
             if others:
                 about = f" of {section.about}" if section.about else ""
                 yield from self._offered(
-                    now, self._tried(policy, guarantees=others),
+                    now,
+                    self._tried(policy, guarantees=others),
                     label=f"Remove {section.named}{about}",
-                    action="remove", fields={"number": str(number)},
+                    action="remove",
+                    fields={"number": str(number)},
                 )
 
     def _offered(
-        self, now: ReleasePreview, then: ReleasePreview | None, **remedy: Any  # noqa: ANN401
+        self,
+        now: ReleasePreview,
+        then: ReleasePreview | None,
+        **remedy: Any,  # noqa: ANN401
     ) -> Iterator[Remedy]:
         if then is None:
             return

@@ -31,9 +31,7 @@ class KindChoice:
     change: Callable[[MutableMapping[str, Any], Policy, int], list[str]]
 
 
-def change_kind(
-    document: MutableMapping[str, Any], policy: Policy, name: str, rows: int
-) -> str:
+def change_kind(document: MutableMapping[str, Any], policy: Policy, name: str, rows: int) -> str:
     """Make a policy one of another kind, and say what was left out of it."""
     choice = next((it for it in KINDS if it.name == name), None)
     if choice is None:

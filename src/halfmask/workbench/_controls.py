@@ -36,6 +36,8 @@ RANGES: Final = {
     "rounds": (1, 20, 1),
     "copies": (1, 20, 1),
 }
+#: What keys are called, where their own name says little.
+LABELS: Final = {"max_fraction": "Share of rows that may be suppressed"}
 #: Shares that have both bounds are sliders between them.
 _SHARE_STEP: Final = 0.01
 #: A number below this is typed: no slider reaches it.
@@ -62,7 +64,7 @@ class Control:
         """Where the slider stands: browsers move it to the nearest step between its ends."""
         least, most, step = self.ends
         steps = min(floor((self.value - least) / step + 0.5), floor((most - least) / step + 1e-9))
-        return round(least + steps * step, 6)
+        return float(round(least + steps * step, 6))
 
     def read(self, fields: Fields) -> Any:  # noqa: ANN401 # what a section holds
         """Return what was posted; of a slider and its number the one that was changed."""
@@ -132,14 +134,15 @@ def _attribute(section: BaseModel, name: str) -> str:
 def _control(
     name: str,
     schema: Mapping[str, Any],
-    value: Any,
-    columns: Sequence[str],  # noqa: ANN401 # any key's
+    value: Any,  # noqa: ANN401 # any key's
+    columns: Sequence[str],
 ) -> Control | None:
     kinds = list(_kinds(schema))
     optional = any(each.get("type") == "null" for each in kinds)
     kind = next((each for each in kinds if each.get("type") != "null"), {})
-    label = name.replace("_", " ").capitalize() if len(name) > 1 else name
-    common: dict[str, Any] = {"name": name, "label": label, "about": schema.get("description", "")}
+    label = LABELS.get(name, name.replace("_", " ").capitalize() if len(name) > 1 else name)
+    about = "" if name in LABELS else schema.get("description", "")
+    common: dict[str, Any] = {"name": name, "label": label, "about": about}
     common |= {"value": value, "optional": optional}
     if "enum" in kind:
         common["value"] = value if value is None or isinstance(value, str) else value.named

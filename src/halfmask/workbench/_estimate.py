@@ -11,11 +11,9 @@ from halfmask.workbench._desk import Notice, notice_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     import polars as pl
 
-    from halfmask._progress import Progress
     from halfmask.microdata import Policy
     from halfmask.microdata.exploring.preview import PreviewTable, ReleasePreview
     from halfmask.workbench._desk import Desk
@@ -67,11 +65,21 @@ class Estimates:
 
     def estimate(self) -> SampleEstimate:
         """Return what the policy does to the sample; errors are in words."""
-        return self._kept(self._found, self._estimate)
+        try:
+            found: SampleEstimate = self._kept(self._found, self._estimate)
+        except HalfmaskError as error:  # the table can't be read
+            return SampleEstimate(rows=0, whole=0, failure=notice_of(error))
+        return found
 
     def costs(self) -> tuple[Remedy, ...]:
         """Return what would save most, each measured; none where the policy can't be met."""
-        return self._kept(self._costs, lambda policy: tuple(self._remedies(policy)))
+        try:
+            found: tuple[Remedy, ...] = self._kept(
+                self._costs, lambda policy: tuple(self._remedies(policy))
+            )
+        except HalfmaskError:
+            return ()
+        return found
 
     def _kept(self, kept: dict[object, Any], made: Callable[[Policy], Any]) -> Any:  # noqa: ANN401
         with self._lock:
@@ -96,8 +104,9 @@ class Estimates:
         """Return what changes when a file does that the policy names."""
         trees = (it.hierarchy for it in policy.columns.values())
         named = [getattr(it, "file", None) for it in (*trees, *policy.maps.values())]
-        paths = [self._project.folder / name for name in named if name is not None]
-        return tuple((path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
+        paths = (self._project.folder / name for name in named if name is not None)
+        found = (path.stat() for path in paths if path.exists())
+        return tuple((it.st_mtime_ns, it.st_size) for it in found)
 
     @property
     def _rows(self) -> tuple[pl.DataFrame, int]:
@@ -169,19 +178,19 @@ class Estimates:
         yield from self._guarantees(policy, now)
 
     def _columns(self, policy: Policy, now: ReleasePreview) -> Iterator[Remedy]:
-        """Yield the columns that cost most, dropped: by suppressed rows, then by the others' detail."""
+        """Yield the columns that cost most, by suppressed rows, then by detail."""
         gains = []
         for name, it in self._table(policy).without_each_column(policy).items():
             others = [now.detail[each] for each in it.detail]
             kept = sum(it.detail.values()) / len(others) - sum(others) / len(others)
             gains.append((now.suppressed - it.suppressed, kept, name, it))
-        for fewer, gained, name, it in sorted(gains, key=lambda each: (-each[0], -each[1]))[
-            :_SHOWN
-        ]:
+        gains.sort(key=lambda each: (-each[0], -each[1]))
+        for fewer, gained, name, it in gains[:_SHOWN]:
             if fewer > 0 or gained >= _GAINED:
                 kept = sum(it.detail.values()) / len(it.detail)
-                others = f"the other columns keep {kept:.1%} instead of {kept - gained:.1%}"
-                gain = f"{fewer:,} fewer rows suppressed, {others}" if fewer > 0 else others
+                gain = f"the other columns keep {kept:.1%} instead of {kept - gained:.1%}"
+                if fewer > 0:
+                    gain = f"{fewer:,} fewer rows suppressed, {gain}"
                 yield Remedy(
                     label=f"Drop {name}", gain=gain, action="drop", fields={"column": name}
                 )

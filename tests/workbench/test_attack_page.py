@@ -72,6 +72,14 @@ def test_the_original_row_of_each_released_row_is_given_to_attacks(attacked):
     assert all("Compare names them" in it["advice"] for it in linked)
 
 
+def test_links_by_quasi_identifiers_are_judged_by_what_is_claimed(attacked):
+    found, _ = run(attacked(CLASSES))
+    by_known = "share of right links by quasi-identifiers"
+    linked = [it for it in found["findings"] if it["measure"] == by_known]
+    assert linked
+    assert all("0.200 are claimed" in it["sentence"] for it in linked)  # k = 5
+
+
 def test_what_is_masked_for_each_row_is_linked_less(attacked):
     coarse = CLASSES.replace("k = 5", "k = 150")
     found, _ = run(attacked(coarse))

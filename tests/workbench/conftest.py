@@ -14,6 +14,7 @@ import pytest
 from halfmask.data import open_table
 from halfmask.description import describe
 from halfmask.workbench._app import create_workbench
+from halfmask.workbench._warming import WARMING
 
 ADULT = Path(__file__).parents[2] / "examples" / "adult"
 PORT = 8000
@@ -96,6 +97,12 @@ class Bench:
         job = self.desk.jobs.latest(kind)
         assert job is not None
         return self.desk.jobs.wait(job.id)
+
+
+@pytest.fixture(autouse=True)
+def _cold(monkeypatch):
+    """Compile nothing in the background of tests that serve pages."""
+    monkeypatch.setattr(WARMING, "start", lambda: None)
 
 
 @pytest.fixture

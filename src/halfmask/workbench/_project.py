@@ -109,7 +109,7 @@ class Project:
             self._write_reading(options)
         self.reading = {} if self.has_policy else dict(reading or {})
         self.table, self.search = table, None
-        self._sources = {(self._stamp(), repr(options)): source}
+        self._sources = {(self._stamp(), _written(options)): source}
         self._remember()
 
     def start_over(self, table: str, reading: Mapping[str, Any]) -> None:
@@ -182,7 +182,7 @@ class Project:
         if self.table is None or not self.has_table:
             raise DataError("No table is open.", hint="Choose one on the page Data.")
         options = self.read_options() if options is None else options
-        key = (self._stamp(), repr(options))
+        key = (self._stamp(), _written(options))
         if key not in self._sources:
             self._sources = {key: open_table(self.table, options=options)}
         return self._sources[key]
@@ -217,7 +217,7 @@ class Project:
 
     def kept(self, name: object, make: Callable[[], _Made]) -> _Made:
         """Return what is made of the table: once, until the file or how it is read changes."""
-        state = (self._stamp(), repr(self.read_options()))
+        state = (self._stamp(), _written(self.read_options()))
         if (state, name) not in self._kept:
             made = make()
             held = [(key, it) for key, it in self._kept.items() if key[0] == state]
@@ -345,3 +345,8 @@ class Project:
         text = json.dumps(state, indent=1)
         with atomic_file(self._state, overwrite=True) as file:
             file.write(text.encode("utf-8"))
+
+
+def _written(options: ReadOptions) -> str:
+    """Return options in full: places are derived, and their own text leaves that out."""
+    return repr((options, dict(options.derived)))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from halfmask._errors import ParameterError
 from halfmask._foreign import need
 from halfmask._validation import integer_at_least
+from halfmask.workbench._warming import WARMING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +81,7 @@ def run_workbench(
 
         def started() -> None:
             announce(address)
+            WARMING.start()
             if opens_browser:
                 # A browser in the terminal returns when it is closed.
                 threading.Thread(target=_open_browser, args=[address], daemon=True).start()

@@ -120,7 +120,7 @@ class PreviewTable:
     def nearest(self, policy: Policy) -> NearestGuarantee | None:
         """Return the nearest parameter that one class of all rows meets, where that misses one.
 
-        Merging never breaks a monotone guarantee: what one class of all rows misses, no classes meet.
+        Merging never breaks a monotone guarantee: what one class misses, no classes meet.
         """
         for number, each in enumerate(self.table.protection(policy).guarantees):
             if each.monotone and not each.needs_population and not each.of_table:

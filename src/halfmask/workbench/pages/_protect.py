@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ParameterError, PolicyError
+from halfmask.workbench._candidate import table_to_keep
 from halfmask.workbench._controls import changes_of, controls_of
 from halfmask.workbench._estimate import estimates_of
 from halfmask.workbench._guarantee_words import STARTS, meaning
@@ -65,7 +66,6 @@ def _guarantees(policy: Policy) -> list[dict[str, Any]]:
             "means": meaning(it.named, it.parameters, it.about, it.made_type.sentence),
             "controls": controls_of(it, (), but=(it.key, "column")),
             "columns": sensitive if it.about is not None else (),
-            "needs_population": getattr(it.made_type, "needs_population", False),
         }
         for it in policy.guarantee_sections
     ]
@@ -246,7 +246,7 @@ def _start_trial(desk: Desk, fields: Fields) -> None:
         _TRIAL,
         "halfmask.workbench._trial:try_policy",
         project=str(project.folder),
-        table=project.table,
+        table=table_to_keep(project),
         policy=project.policy_text(),
     )
 

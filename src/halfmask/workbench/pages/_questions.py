@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask.workbench._asking import (
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from halfmask.workbench._page import Fields
 
 #: What a question costs unless somebody says otherwise.
-_USUAL = 0.5
+_USUAL: Final = 0.5
+#: Of an answer with more groups the page shows the beginning.
+_MOST_ROWS: Final = 1_000
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
@@ -87,7 +89,8 @@ def set_budget(desk: Desk, fields: Fields) -> Answer:
             what = f"The least and the greatest value of {name!r}"
             bounds[name] = (number_in(low, what), number_in(high, what))
         if listed := keys_in(fields.text(f"keys:{name}")):
-            keys[name] = [int(it) for it in listed] if dtype.is_integer() else listed
+            whole = dtype.is_integer()
+            keys[name] = [_whole(it, name) for it in listed] if whole else listed
     unit = PrivacyUnit()
     if person is not None:
         rows, groups = fields.whole("max_rows"), fields.whole("max_groups")
@@ -104,6 +107,14 @@ def set_budget(desk: Desk, fields: Fields) -> Answer:
     )
     keep_reading(project)
     return Answer(notice="The budget is set.")
+
+
+def _whole(text: str, column: str) -> int:
+    """Return a group of a column of whole numbers."""
+    try:
+        return int(text)
+    except ValueError:
+        raise ParameterError(f"A group of {column!r} must be a whole number.") from None
 
 
 def compose(desk: Desk, fields: Fields) -> Answer:
@@ -178,13 +189,14 @@ def _answered(question: PrivateQuery, answer: PrivateAnswer) -> dict[str, Any]:
         **answer.to_dict(),
         "keys": keys,
         "labels": labels,
+        "n": frame.height,
         "rows": [
             {
                 "keys": [str(row[key]) for key in keys],
                 "values": [_value(row, label) for label in labels],
                 "share": max(0.0, row[labels[0]] / most),
             }
-            for row in frame.iter_rows(named=True)
+            for row in frame.head(_MOST_ROWS).iter_rows(named=True)
         ],
     }
 

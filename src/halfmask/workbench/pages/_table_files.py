@@ -65,7 +65,6 @@ def keep_copy(project: Project, name: str, copy: Path) -> tuple[Path, bool]:
             "The file is a policy or another settings file, and no table.",
             hint="Put it into the folder, and name it in the terminal: halfmask workbench POLICY.",
         )
-    copy.chmod(0o600)
     stem, ends = _cut(name)
     for number in range(1, _MOST_ALIKE):
         where = project.folder / (name if number == 1 else f"{stem}-{number}{ends}")

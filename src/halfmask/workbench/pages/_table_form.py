@@ -92,7 +92,8 @@ def seen_in(where: Path, options: ReadOptions) -> Seen | None:
         )
         with closing(lines):
             sample = lines.read(_BLOCK).decode("utf-8", errors="ignore").lstrip("\r\n")
-        wanted = options.delimiter or excel_delimiter(sample)
+        tabs = "\t" if end_of(where.name) in {"tsv", "tab"} else None
+        wanted = options.delimiter or excel_delimiter(sample) or tabs
         found = sniff(sample, delimiter=wanted, quote=options.quote, what=place.what)
     except (HalfmaskError, OSError, ValueError):
         return None

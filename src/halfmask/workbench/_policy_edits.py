@@ -1,0 +1,53 @@
+"""Changes of a policy's document that keep the owner's comments where they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import tomlkit
+from tomlkit.items import InlineTable, Table
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+
+
+def set_column_key(document: TOMLDocument, column: str, key: str, value: object) -> None:
+    """Write a key of a column; ``None`` removes it.
+
+    tomlkit appends keys at the end of a table, which is behind the comment of the next one.
+    """
+    columns: Any = document["columns"]
+    old = columns.get(column)
+    if old is None:
+        columns[column] = {key: value}
+    elif isinstance(old, Table):
+        columns[column] = _with_key(old, key, value)
+    elif value is None:
+        old.pop(key, None)
+    else:
+        old[key] = value
+
+
+def _with_key(old: Table, key: str, value: object) -> Table:
+    kept = [(name, item) for name, item in old.value.body if name is None or name.key != key]
+    if value is not None:
+        at = next((i for i, (name, _) in enumerate(old.value.body) if name and name.key == key), -1)
+        simple = [i for i, (name, it) in enumerate(kept) if name and not isinstance(it, Table)]
+        if isinstance(value, Table) or at < 0 or at > len(kept):
+            at = max(simple, default=-1) + 1
+        kept.insert(at, (tomlkit.key(key), value))  # type: ignore[arg-type] # made an item below
+    made = tomlkit.table()
+    for name, item in kept:
+        if name is None:
+            made.add(item)  # type: ignore[call-overload] # a comment, or blanks
+        else:
+            made.append(name, item)
+    return made
+
+
+def inline(section: Mapping[str, object]) -> InlineTable:
+    """Return a section in one line."""
+    made = tomlkit.inline_table()
+    made.update(section)
+    return made

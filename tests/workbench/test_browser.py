@@ -28,7 +28,7 @@ pytestmark = [
 SCRIPT = "import sys; from halfmask.cli import main; sys.exit(main())"
 SERIOUS = {"serious", "critical"}
 #: A release of a small table takes seconds; a machine that compiles takes longer.
-WAIT = 240_000
+WAIT = 60_000
 MOST_TABS = 400
 
 
@@ -74,8 +74,9 @@ def opened(chromium):
     yield page_of
     for context in contexts:
         context.close()
-    # A page that says what is wrong has a status that browsers report.
-    assert [it for it in complaints if "status of 4" not in it] == []
+    # A page that says what is wrong has a status that browsers report, and a page may ask again.
+    expected = ("status of 4", "ERR_CONNECTION_REFUSED")  # the workbench stops before the page
+    assert [it for it in complaints if not any(word in it for word in expected)] == []
 
 
 def focus_on(page, selector):
@@ -105,6 +106,7 @@ def text_of(page, name):
 
 @pytest.fixture
 def adult_folder(tmp_path, adult_table):
+    assert adult_table.parent == tmp_path
     source = Path(__file__).parents[2] / "examples" / "adult"
     shutil.copy(source / "policy.toml", tmp_path)
     shutil.copytree(source / "hierarchies", tmp_path / "hierarchies")
@@ -123,7 +125,7 @@ def test_a_first_user_reaches_a_verified_release_by_keyboard(opened, tmp_path, a
         page.wait_for_selector("#table:has-text('2,000 rows')")
         open_page(page, "columns")
         press(page, "#propose")
-        page.wait_for_selector("#role-0")
+        page.wait_for_selector("select[name=role]")
         open_page(page, "protect")
         focus_on(page, "input[type=range][name=k]")
         page.keyboard.press("ArrowRight")
@@ -179,7 +181,7 @@ def test_no_page_scrolls_sideways(opened, adult_folder, view):
             assert (name, max(wide, 0)) == (name, 0)
 
 
-def test_pages_work_without_script(opened, adult_folder, chromium):
+def test_pages_work_without_script(adult_folder, chromium):
     with started(adult_folder, str(adult_folder / "adult.csv")) as address:
         base, _, token = address.partition("#")
         context = chromium.new_context(java_script_enabled=False)
@@ -199,27 +201,21 @@ def test_pages_work_without_script(opened, adult_folder, chromium):
         context.close()
 
 
-def test_another_site_gets_nothing(opened, adult_folder, chromium):
+def test_another_site_gets_nothing(opened, adult_folder):
     """A page of another origin can neither read nor post, though the cookie is there."""
     with started(adult_folder, str(adult_folder / "adult.csv")) as address:
         page = opened(address)
         base = address.partition("#")[0]
         policy = (adult_folder / "policy.toml").read_bytes()
         evil = page.context.new_page()
+        form = f'<form id="f" method="post" action="{base}protect/undo"></form>'
+        body = f'{form}<iframe src="{base}data"></iframe>'
         evil.route(
-            "http://evil.example/",
-            lambda it: it.fulfill(
-                content_type="text/html",
-                body=f"""
-            <form id="f" method="post" action="{base}protect/undo"><input name="version" value="none"></form>
-            <iframe src="{base}data"></iframe>""",
-            ),
+            "http://evil.example/", lambda it: it.fulfill(content_type="text/html", body=body)
         )
         evil.goto("http://evil.example/")
-        read = evil.evaluate(
-            "address => fetch(address, {credentials: 'include'}).then(() => 'read', () => 'refused')",
-            f"{base}data",
-        )
+        fetched = "it => fetch(it, {credentials: 'include'}).then(() => 'read', () => 'refused')"
+        read = evil.evaluate(fetched, f"{base}data")
         assert read == "refused"
         evil.evaluate("document.getElementById('f').submit()")
         evil.wait_for_load_state()

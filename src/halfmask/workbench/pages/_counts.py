@@ -12,7 +12,7 @@ from halfmask.data import is_database_url
 from halfmask.workbench._candidate import stamp_of, table_to_keep
 from halfmask.workbench._desk import notice_of
 from halfmask.workbench._kept_secrets import is_charged
-from halfmask.workbench._page import Action, Answer
+from halfmask.workbench._page import Action, PageAnswer
 
 if TYPE_CHECKING:
     from halfmask.workbench._desk import Desk
@@ -109,18 +109,18 @@ def _other_files(project: Project) -> list[str]:
     ]
 
 
-def start_counts(desk: Desk, fields: Fields) -> Answer:
+def start_counts(desk: Desk, fields: Fields) -> PageAnswer:
     """Make a policy of tables of the open table, or go back to the one that is there."""
     project = desk.project
     names = fields.all("dimension")
     if not names and (project.folder / FILE).is_file():
         project.use(FILE)
-        return Answer(to="protect", notice=f"The tables of {FILE} are open again.")
+        return PageAnswer(to="protect", notice=f"The tables of {FILE} are open again.")
     names = names or _proposed(project)
     project.use(FILE, _text_of(names, fields.text("threshold") or _USUAL), "Tables of counts made")
     start_tabulating(desk, only_large=True)
     file = f"Tables of counts have a policy file of their own, {FILE}."
-    return Answer(to="protect", notice=f"{file} The policy of rows is kept.")
+    return PageAnswer(to="protect", notice=f"{file} The policy of rows is kept.")
 
 
 def _proposed(project: Project) -> list[str]:
@@ -252,10 +252,10 @@ def _with_margins(document: MutableMapping[str, Any]) -> None:
                 each.setdefault("margin", 10.0)
 
 
-def open_file(desk: Desk, fields: Fields) -> Answer:
+def open_file(desk: Desk, fields: Fields) -> PageAnswer:
     """Go back to another policy file of the folder."""
     desk.project.use(fields.text("file"))
-    return Answer(notice=f"The policy is {desk.project.policy_file.name}.")
+    return PageAnswer(notice=f"The policy is {desk.project.policy_file.name}.")
 
 
 #: For the page Protect, which has the action that cancels a job.

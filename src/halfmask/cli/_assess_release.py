@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from halfmask._errors import DataError, SchemaError
 from halfmask.cli import _rooms as rooms
@@ -30,6 +30,8 @@ READ_ALIKE: Final = "Give the policy by --policy, so that TABLE is read as prote
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierOptions:
     """Releases that left before, and how their people are found in the tables."""
+
+    heading: ClassVar = "Earlier releases"
 
     earlier: list[str] | None = option(
         "--earlier RELEASE: A release of some of the same people that left before; may be given "

@@ -211,6 +211,20 @@ def test_a_table_that_is_gone_is_said(adult):
     assert estimates.costs() == ()
 
 
+def test_an_error_of_a_library_keeps_the_controls_and_quotes_no_cell(adult_bench, monkeypatch):
+    def fail(rows, policy):
+        raise ValueError("Smith")
+
+    monkeypatch.setattr(PreviewTable, "of", fail)
+
+    words = adult_bench.get("/protect")
+
+    assert "No release can be made by this policy" in words
+    assert "ValueError" in words
+    assert "Smith" not in adult_bench.html
+    assert 'id="g0-k"' in adult_bench.html
+
+
 def test_masks_are_counted_by_column_and_by_rows():
     rows = pl.DataFrame({"id": range(100), "pay": [100, 150] * 50, "sex": ["f", "m"] * 50})
     policy = hm.Policy.from_toml("""

@@ -72,6 +72,14 @@ def test_the_original_row_of_each_released_row_is_given_to_attacks(attacked):
     assert all("Compare names them" in it["advice"] for it in linked)
 
 
+def test_links_by_quasi_identifiers_are_judged_by_what_is_claimed(attacked):
+    found, _ = run(attacked(CLASSES))
+    by_known = "share of right links by quasi-identifiers"
+    linked = [it for it in found["findings"] if it["measure"] == by_known]
+    assert linked
+    assert all("0.200 are claimed" in it["sentence"] for it in linked)  # k = 5
+
+
 def test_what_is_masked_for_each_row_is_linked_less(attacked):
     coarse = CLASSES.replace("k = 5", "k = 150")
     found, _ = run(attacked(coarse))
@@ -148,7 +156,7 @@ def test_earlier_releases_are_listed_with_what_would_hold(attacked, tmp_path):
     vault = Vault.create(tmp_path / "vault", lock=KeyFile.create(tmp_path / "vault.key"))
     ReleaseBook.create(vault, dataset="people")
     table = candidates.lay_out(tmp_path, CLASSES + BOOK)
-    policy = halfmask.microdata.Policy.load(tmp_path / "policy.toml")
+    policy = halfmask.Policy.load(tmp_path / "policy.toml")
     halfmask.protect_to(table, policy, tmp_path / "out", vault=vault)
     bench = attacked(CLASSES + BOOK)
     words = bench.get("/attack")

@@ -17,7 +17,7 @@ AGE, WORKCLASS, EDUCATION, MARITAL, OCCUPATION, SEX, INCOME = 1, 2, 4, 6, 7, 10,
 IMG = "<img src=x onerror=alert(1)>"
 BRACES = "{{7*7}}"
 TURNED = "abc\u202edef"
-#: Names of columns, and values, that a page must show as they are spelt, or plainly.
+#: Names of columns, and values, that a page must show as spelt, or plainly.
 CANARIES = ["a.b.c", 'say "it\'s"', IMG, BRACES, TURNED, "n" * 200, "x=1&column=2#y", "a]b[c"]
 
 

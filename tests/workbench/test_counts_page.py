@@ -250,3 +250,11 @@ def test_every_control_has_a_name_and_an_id(counting):
         assert named or control.startswith("<button"), control
     ids = re.findall(r'\bid="([^"]+)"', counting.html)
     assert len(ids) == len(set(ids))
+
+
+def test_tables_are_released_and_verified(counting):
+    counting.post("/release/make", name="counts-1")
+    job = counting.finish("release")
+    assert job.state == "done", job.error
+    assert hm.verify(counting.folder / "counts-1", originals=counting.project.table).holds
+    assert "counts-1" in counting.get("/release")

@@ -227,6 +227,15 @@ def test_policy_that_reads_otherwise_keeps_the_budget(asking):
     assert "95 % interval" in post(asking, "ask", sql=COUNT)
 
 
+def test_spellings_that_the_policy_unifies_are_asked_as_written(adult_bench):
+    with adult_bench.project.editing("Spellings") as document:
+        document["columns"]["sex"]["normalize"] = ["casefold"]
+    adult_bench.post("/questions/set", **BUDGET)
+    post(adult_bench, "ask", sql=BY_SEX)
+    female = re.search(r"Female</th><td class=\"num\">([\d,]+)", adult_bench.html)[1]
+    assert int(female.replace(",", "")) > 300
+
+
 def test_terminal_answers_the_same(asking, monkeypatch, capsys):
     said = post(asking, "ask", sql=BY_SEX)
     command = re.search(r"(halfmask query .*?) Copy", said)[1]

@@ -88,24 +88,7 @@ def _with_ranges(columns: Sequence[ReleasedColumn]) -> tuple[ReleasedColumn, ...
 def read_shuffled(
     folder: Path, original: pl.DataFrame, known: Policy | None, *, called: str
 ) -> Shuffled:
-    """Read a release with the table that it was made of, for `attack_shuffled`.
-
-    Parameters
-    ----------
-    folder, original
-        The release, and its table as the policy reads it.
-    known
-        The policy, whose hierarchies an attacker may have.
-    called
-        What messages call the table.
-
-    Raises
-    ------
-    DataError, SchemaError
-        If the release can't be of this table.
-    VerificationError
-        If the files of the release aren't those of its manifest.
-    """
+    """Read a release with its table as the policy reads it; refuse what doesn't belong together."""
     manifest = read_manifest(folder)
     stated = _STATED.get(manifest.kind, _stated_by_classes)(manifest)
     verify(folder).raise_if_broken()

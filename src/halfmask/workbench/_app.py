@@ -28,7 +28,7 @@ from halfmask.plots.svg import without_controls
 from halfmask.workbench._desk import Desk, Notice, notice_of
 from halfmask.workbench._guard import PageGuard
 from halfmask.workbench._jobs import Jobs
-from halfmask.workbench._page import Answer, Fields, Upload
+from halfmask.workbench._page import Fields, PageAnswer, Upload
 from halfmask.workbench._project import Project
 from halfmask.workbench._releases import release_named
 from halfmask.workbench.pages import PAGES, page_named
@@ -148,20 +148,20 @@ class Pages:
             except HTTPException:
                 return self._failed(_TOO_MANY, 400, page)
 
-            def do() -> Answer:
+            def do() -> PageAnswer:
                 with self.desk.lock:
                     if fields.text("version") != self.desk.project.stamp:
                         self.desk.say(_STALE)
-                        return Answer()
+                        return PageAnswer()
                     try:
-                        return action(self.desk, fields) or Answer()
+                        return action(self.desk, fields) or PageAnswer()
                     except Exception as error:  # noqa: BLE001 # as above
                         self.desk.say(notice_of(error))
-                        return Answer(query=_place_of(fields))
+                        return PageAnswer(query=_place_of(fields))
 
             return self._led(page, await run_in_threadpool(do))
 
-    def _led(self, page: Page, answer: Answer) -> Response:
+    def _led(self, page: Page, answer: PageAnswer) -> Response:
         if answer.notice:
             self.desk.say(Notice(answer.notice))
         if answer.file is not None:
@@ -202,14 +202,14 @@ def _environment() -> Environment:
     return found
 
 
-def _undo(desk: Desk, _: Fields) -> Answer:
+def _undo(desk: Desk, _: Fields) -> PageAnswer:
     undone = desk.project.undo()
-    return Answer(notice="Nothing to undo." if undone is None else f"Undone: {undone.why}.")
+    return PageAnswer(notice="Nothing to undo." if undone is None else f"Undone: {undone.why}.")
 
 
-def _redo(desk: Desk, _: Fields) -> Answer:
+def _redo(desk: Desk, _: Fields) -> PageAnswer:
     done = desk.project.redo()
-    return Answer(notice="Nothing to redo." if done is None else f"Done again: {done.why}.")
+    return PageAnswer(notice="Nothing to redo." if done is None else f"Done again: {done.why}.")
 
 
 def _place_of(fields: Fields) -> dict[str, str]:

@@ -18,6 +18,7 @@ from halfmask.data import ReadOptions, atomic_file, open_table
 from halfmask.workbench._kept_secrets import open_ledger
 
 if TYPE_CHECKING:
+    from halfmask.data import Source
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.dp.queries import PrivateQuery, PrivateTable
     from halfmask.workbench._page import Fields
@@ -63,14 +64,17 @@ def reading_of(project: Project) -> dict[str, Any]:
     return dict(_read(_readings(project)).get(dataset_of(project), {}))
 
 
+def asked_source(project: Project) -> Source:
+    """Open the table as it is read under its budget."""
+    return open_table(project.table, options=ReadOptions(**reading_of(project)))
+
+
 def asked_table(project: Project, ledger: PrivacyLedger, *, checked: bool) -> PrivateTable:
     """Return the table to ask; checking that it hasn't changed reads all of it."""
-    from halfmask.dp.queries import PrivateTable  # noqa: PLC0415 # the page must be ready in a second
+    from halfmask.dp.queries import PrivateTable  # noqa: PLC0415 # ready within a second
 
-    source = open_table(project.table, options=ReadOptions(**reading_of(project)))
-    if checked:
-        return PrivateTable.open(source, ledger=ledger)
-    return PrivateTable(source, ledger)
+    source = asked_source(project)
+    return PrivateTable.open(source, ledger=ledger) if checked else PrivateTable(source, ledger)
 
 
 def _readings(project: Project) -> Path:

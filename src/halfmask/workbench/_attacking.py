@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -67,7 +68,7 @@ def attack_candidate(
     target = read_shuffled(Path(release), original, known, called="The table")
     places = Path(release).with_name(PLACES)
     if places.is_file() and original.height <= _MOST_LINKED:
-        target = replace(target, owners=owners_of(places))
+        target = replace(target, owners=owners_of(places), guarantees=known.guarantees())
     if control:
         held = open_table(control, options=options, called="The control table").read()
         target = replace(target, control=held)
@@ -105,8 +106,12 @@ def _described(found: AttackReport) -> dict[str, Any]:
     """Return findings in sentences, and which attacks weren't run; no cell is in it."""
     from halfmask.assess.attacks import explain_verdicts  # noqa: PLC0415 # as above
 
+    findings = [_explained(each) for each in found.findings]
+    advised = [it["advice"] for it in findings if it["verdict"] == "broken" and it["advice"]]
     return {
-        "findings": [_explained(each) for each in found.findings],
+        "summary": Counter(it["verdict"] for it in findings),
+        "advice": list(dict.fromkeys(advised)),
+        "findings": findings,
         "meanings": explain_verdicts(found.findings),
         "skipped": [[name.replace("/", ": "), why] for name, why in found.skipped],
         "too_few": [[name, why] for name, why in found.too_few],

@@ -159,8 +159,8 @@ def _warnings(release: Release[Any]) -> list[str]:
     """Return what cost most of the detail, and whether attacks find people again."""
     if release.kind.name == "microdata":
         return [*release.facts.utility.detail.warnings]
-    found = getattr(release.facts, "assessment", None)
-    return [found.warning] if getattr(found, "warning", None) else []
+    warning = getattr(getattr(release.facts, "assessment", None), "warning", None)
+    return [warning] if warning else []
 
 
 def _columns(release: Release[Any]) -> list[dict[str, Any]]:
@@ -169,7 +169,7 @@ def _columns(release: Release[Any]) -> list[dict[str, Any]]:
 
     kept = _detail(release)
     found = _distributions(release)
-    shown = []
+    shown: list[dict[str, Any]] = []
     for name in dict.fromkeys((*kept, *found)):
         picture = found.get(name)
         chart = picture and distribution_chart(name, picture, name=f"picture-{len(shown)}")
@@ -194,7 +194,8 @@ def _distributions(release: Release[Any]) -> Mapping[str, Distribution]:
 
     kind, rows = release.kind.name, release.source
     if kind == "microdata":
-        return release.facts.utility.distributions
+        found: Mapping[str, Distribution] = release.facts.utility.distributions
+        return found
     if kind == "masked":
         # Tokens say nothing of the values that they stand for.
         masks_of = rows.policy.masks_of

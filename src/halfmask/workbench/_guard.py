@@ -119,7 +119,7 @@ class PageGuard:
         return self._clock() - self._last_request
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """PageAnswer a request."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
@@ -189,7 +189,7 @@ class _BoundedAnswer:
         self._begun = self._ended = self._dropped = False
 
     async def give(self, app: ASGIApp, scope: Scope) -> None:
-        """Answer a request by the application, or say what failed."""
+        """PageAnswer a request by the application, or say what failed."""
         length, kind = Headers(scope=scope).get("content-length", "0"), ""
         try:
             if length.isdecimal() and int(length) > self._left:

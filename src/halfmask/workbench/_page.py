@@ -67,7 +67,7 @@ class Fields:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class PageAnswer:
     """Where an action leads: to a page, with a notice, or to a file that is downloaded."""
 
     to: str = ""
@@ -81,7 +81,7 @@ class Answer:
 
 
 Show: TypeAlias = "Callable[[Desk, Mapping[str, str]], Mapping[str, Any]]"
-Action: TypeAlias = "Callable[[Desk, Fields], Answer | None]"
+Action: TypeAlias = "Callable[[Desk, Fields], PageAnswer | None]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,22 @@ def test_an_attack_on_classes_finds_what_it_finds_with_the_owners():
     assert (found.success, found.details) == (expected.success, expected.details)
 
 
+@pytest.mark.slow
+def test_with_owners_rows_are_linked_and_no_attack_runs_twice():
+    original = people(300, 0)
+    raw, order = shuffled(original)
+    linkage = "tables/record-linkage-distance"
+    for owners, is_right in ((order, True), (np.roll(order, 1), False)):
+        found = attack_shuffled(release_of(raw, original, control=None, owners=owners))
+        names = [each.name for each in found.findings]
+        assert len(set(names)) == len(names)
+        assert any(name.startswith("classes/homogeneity") for name in names)
+        linked = [each for each in found.findings if each.outcome.attack == linkage]
+        shares = [each.outcome.success.value for each in linked]
+        assert shares
+        assert min(shares) > 0.9 if is_right else max(shares) < 0.1
+
+
 def test_an_attack_by_name_says_that_owners_are_missing():
     original = people(300, 0)
     target = TableTarget(released=original[:200], original=original, owners="unknown")

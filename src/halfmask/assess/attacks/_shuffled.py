@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.assess.attacks._report import AttackReport
     from halfmask.data import Hierarchy
+    from halfmask.guarantees import Guarantee
 
 #: A control table is taken to hold rows of the table if chance gives so many less often than this.
 CHANCE: Final = 3e-7
@@ -54,6 +55,8 @@ class Shuffled:
     owners
         For each released row the number of its original row, if the owner of the table kept it:
         then attacks that need it are run, too.
+    guarantees
+        What the release claims: with owners, linkage by quasi-identifiers is judged against 1/k.
     """
 
     released: pl.DataFrame
@@ -66,6 +69,7 @@ class Shuffled:
     earlier: tuple[tuple[pl.DataFrame, pl.DataFrame], ...] = ()
     person: str | None = None
     owners: NDArray[np.int64] | None = None
+    guarantees: tuple[Guarantee, ...] = ()
 
     def __repr__(self) -> str:
         return f"Shuffled({self.released.height} released of {self.original.height} rows)"
@@ -91,6 +95,7 @@ class Shuffled:
             control=self.control,
             quasi_identifiers=self.quasi_identifiers,
             secrets=self.secrets,
+            guarantees=() if self.owners is None else self.guarantees,
             hierarchies=self.hierarchies,
             earlier=self.earlier,
             person=self.person,

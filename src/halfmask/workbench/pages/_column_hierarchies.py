@@ -35,14 +35,14 @@ _MOST_BYTES: Final = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class DrawnNode:
     """A group of a hierarchy, or a value, as the page draws it."""
 
     level: int
     place: int
     label: str
     rows: int
-    inner: tuple[Node, ...]
+    inner: tuple[DrawnNode, ...]
 
 
 class CountedTree:
@@ -68,7 +68,7 @@ class CountedTree:
             rows = rows.filter(rows > 0)
             yield len(rows), int(rows.min() or 0), int(rows.max() or 0)  # type: ignore[arg-type] # counts
 
-    def nodes(self, first: int, size: int) -> tuple[Node, ...]:
+    def nodes(self, first: int, size: int) -> tuple[DrawnNode, ...]:
         """Return the tree above some of its leaves, without the root."""
         names = ["0", *self.groups]
         if len(names) > _MOST_LEVELS:
@@ -92,13 +92,13 @@ class CountedTree:
         return level, {str(self.frame[str(level)][place]) for _, place in pairs}
 
 
-def _nodes(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Iterator[Node]:
+def _nodes(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Iterator[DrawnNode]:
     *lower, top = names
     for label, below in groupby(rows, lambda row: str(row[top])):
         inner = list(below)
         first = inner[0]
         children = tuple(_nodes(inner, lower)) if lower else ()
-        yield Node(int(top), first[f"place{top}"], label, first[f"rows{top}"], children)
+        yield DrawnNode(int(top), first[f"place{top}"], label, first[f"rows{top}"], children)
 
 
 # ---------------------------------------------------------------------- what is shown

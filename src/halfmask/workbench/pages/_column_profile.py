@@ -33,7 +33,7 @@ _TYPES: Final[dict[type[pl.DataType], str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnProfile:
+class ColumnPanel:
     """One column in words and bars; the bars are heights from 0 to 1."""
 
     number: int
@@ -54,7 +54,7 @@ class ColumnProfile:
 class TableProfile:
     """All columns, and the texts that may stand for missing cells, with how often they occur."""
 
-    columns: tuple[ColumnProfile, ...]
+    columns: tuple[ColumnPanel, ...]
     markers: tuple[tuple[str, int], ...]
 
 
@@ -153,14 +153,14 @@ def _binned(
 
 def _column(
     at: int, name: str, dtype: pl.DataType, height: int, found: dict[str, Any], more: dict[str, Any]
-) -> ColumnProfile:
+) -> ColumnPanel:
     missing = found[f"missing {at}"]
     held = max(1, height - missing)
     top = tuple(
         (_short(each[_CELL]), each["count"] / held) for each in found.get(f"top {at}") or ()
     )
     low, high = found.get(f"low {at}"), found.get(f"high {at}")
-    return ColumnProfile(
+    return ColumnPanel(
         number=at,
         name=name,
         type=_type_of(dtype),

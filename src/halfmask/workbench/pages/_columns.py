@@ -13,7 +13,7 @@ from halfmask.description.reading_section import READING, with_reading
 from halfmask.description.singling_out import share_unique
 from halfmask.microdata import Policy
 from halfmask.workbench._desk import notice_of
-from halfmask.workbench._page import Answer, Fields, Page
+from halfmask.workbench._page import Fields, Page, PageAnswer
 from halfmask.workbench._policy_edits import set_column_key
 from halfmask.workbench.pages import _column_hierarchies as hierarchies
 from halfmask.workbench.pages import _column_masks as masks
@@ -160,7 +160,7 @@ def _count_unique(project: Project, policy: Policy) -> tuple[float, int]:
 # ---------------------------------------------------------------------- what is done
 
 
-def _propose(desk: Desk, fields: Fields) -> Answer:
+def _propose(desk: Desk, fields: Fields) -> PageAnswer:
     """Write what is proposed as the policy; the owner says which column points at people."""
     project = desk.project
     found = _describe(project)
@@ -172,10 +172,10 @@ def _propose(desk: Desk, fields: Fields) -> Answer:
     if not any(each.role == "quasi_identifier" for each in found.proposals):
         what = "No column seems to point at people, and a policy needs one that does."
         desk.say(notice_of(ParameterError(what, hint="Tick what others could know of a person.")))
-        return Answer(query={"known": "none"})
+        return PageAnswer(query={"known": "none"})
     text = with_reading(found.policy_toml(), _plain(project.read_options()))
     project.replace(text, "Proposed a policy")
-    return Answer(notice="This is a proposal: look at each line, above all at those with a ?.")
+    return PageAnswer(notice="This is a proposal: look at each line, above all at those with a ?.")
 
 
 def _column_of(desk: Desk, fields: Fields) -> tuple[Line, Policy]:
@@ -190,7 +190,7 @@ def _column_of(desk: Desk, fields: Fields) -> tuple[Line, Policy]:
     return named[0], policy
 
 
-def _set_role(desk: Desk, fields: Fields) -> Answer:
+def _set_role(desk: Desk, fields: Fields) -> PageAnswer:
     """Change the role or the kind of a column; what the new role can't have is removed."""
     line, _ = _column_of(desk, fields)
     role, kind = fields.text("role"), fields.text("kind")
@@ -232,7 +232,7 @@ def _remove_unfit(document: TOMLDocument, name: str, role: str) -> list[str]:
     return removed
 
 
-def _set_more(desk: Desk, fields: Fields) -> Answer:
+def _set_more(desk: Desk, fields: Fields) -> PageAnswer:
     """Change what else a policy says of a column: missing cells, label, levels, the person."""
     line, policy = _column_of(desk, fields)
     if fields.text("missing", "value") not in get_args(Missing):
@@ -255,30 +255,30 @@ def _set_more(desk: Desk, fields: Fields) -> Answer:
     return _back(fields)
 
 
-def _forget(desk: Desk, fields: Fields) -> Answer:
+def _forget(desk: Desk, fields: Fields) -> PageAnswer:
     """Remove the section of a column that the table doesn't have."""
     line, _ = _column_of(desk, fields)
     with desk.project.editing(f"{line.name}: removed") as document:
         columns: Any = document["columns"]
         columns.remove(line.name)
-    return Answer()
+    return PageAnswer()
 
 
-def _back(fields: Fields, notice: str = "") -> Answer:
+def _back(fields: Fields, notice: str = "") -> PageAnswer:
     """Lead back to the view that the form stands in."""
     query = {
         key: fields.text(f"at-{key}") for key in ("column", "first") if fields.has(f"at-{key}")
     }
-    return Answer(query=query, notice=notice)
+    return PageAnswer(query=query, notice=notice)
 
 
 Change: TypeAlias = "Callable[[Project, str, Fields], str]"
 
 
-def _about_column(change: Change) -> Callable[[Desk, Fields], Answer]:
+def _about_column(change: Change) -> Callable[[Desk, Fields], PageAnswer]:
     """Return the action of a change that a form of a column's view asks for."""
 
-    def act(desk: Desk, fields: Fields) -> Answer:
+    def act(desk: Desk, fields: Fields) -> PageAnswer:
         line, _ = _column_of(desk, fields)
         if line.section is None:
             raise ParameterError("Choose the role of the column first.")

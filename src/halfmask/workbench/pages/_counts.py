@@ -12,7 +12,7 @@ from halfmask.data import is_database_url
 from halfmask.workbench._candidate import stamp_of, table_to_keep
 from halfmask.workbench._desk import notice_of
 from halfmask.workbench._kept_secrets import is_charged
-from halfmask.workbench._page import Action, Answer
+from halfmask.workbench._page import Action, PageAnswer
 
 if TYPE_CHECKING:
     from halfmask.workbench._desk import Desk
@@ -27,6 +27,8 @@ _SAMPLE: Final = 10_000
 _LIVE_CELLS: Final = 120
 _LIVE_ROWS: Final = 100_000
 _MOST_CROSSED: Final = 4
+#: Columns of so few values are proposed first.
+_FEW: Final = 12
 _USUAL: Final = 5
 #: The code of missing cells, which would be an error otherwise.
 _MISSING: Final = "(missing)"
@@ -107,29 +109,30 @@ def _other_files(project: Project) -> list[str]:
     ]
 
 
-def start_counts(desk: Desk, fields: Fields) -> Answer:
+def start_counts(desk: Desk, fields: Fields) -> PageAnswer:
     """Make a policy of tables of the open table, or go back to the one that is there."""
     project = desk.project
     names = fields.all("dimension")
     if not names and (project.folder / FILE).is_file():
         project.use(FILE)
-        return Answer(to="protect", notice=f"The tables of {FILE} are open again.")
+        return PageAnswer(to="protect", notice=f"The tables of {FILE} are open again.")
     names = names or _proposed(project)
     project.use(FILE, _text_of(names, fields.text("threshold") or _USUAL), "Tables of counts made")
     start_tabulating(desk, only_large=True)
     file = f"Tables of counts have a policy file of their own, {FILE}."
-    return Answer(to="protect", notice=f"{file} The policy of rows is kept.")
+    return PageAnswer(to="protect", notice=f"{file} The policy of rows is kept.")
 
 
 def _proposed(project: Project) -> list[str]:
     """Return two columns of few values to begin with."""
     policy: Any = project.any_policy() if project.has_policy else None
     roles = {name: it.role for name, it in getattr(policy, "columns", {}).items()}
-    few = [name for name, n, _ in _columns(project) if 2 <= n <= 20]
-    named = [name for name in few if roles.get(name) != "identifier"][:2]
+    fits = [(n, name) for name, n, _ in _columns(project) if 2 <= n <= _FEW * 2]
+    fits.sort(key=lambda it: it[0] > _FEW)  # otherwise in the order of the table
+    named = [name for _, name in fits if roles.get(name) != "identifier"][:2]
     if not named:
         raise ParameterError(
-            "No column has between 2 and 20 values, as tables of counts need.",
+            f"No column has between 2 and {2 * _FEW} values, as tables of counts need.",
             hint="Make a hierarchy on the page Columns, or write the tables in the terminal.",
         )
     return named
@@ -249,10 +252,10 @@ def _with_margins(document: MutableMapping[str, Any]) -> None:
                 each.setdefault("margin", 10.0)
 
 
-def open_file(desk: Desk, fields: Fields) -> Answer:
+def open_file(desk: Desk, fields: Fields) -> PageAnswer:
     """Go back to another policy file of the folder."""
     desk.project.use(fields.text("file"))
-    return Answer(notice=f"The policy is {desk.project.policy_file.name}.")
+    return PageAnswer(notice=f"The policy is {desk.project.policy_file.name}.")
 
 
 #: For the page Protect, which has the action that cancels a job.

@@ -12,7 +12,7 @@ from halfmask._errors import HalfmaskError, ParameterError
 from halfmask.data import is_database_url
 from halfmask.description.reading_section import reading_of
 from halfmask.workbench._desk import Desk, notice_of
-from halfmask.workbench._page import Answer, Fields, Page
+from halfmask.workbench._page import Fields, Page, PageAnswer
 from halfmask.workbench._project import Project, Waiting
 from halfmask.workbench.pages._column_profile import profile
 from halfmask.workbench.pages._table_files import (
@@ -163,14 +163,14 @@ def _cell(value: object) -> str | None:
 # ---------------------------------------------------------------------- actions
 
 
-def _open(desk: Desk, fields: Fields) -> Answer:
+def _open(desk: Desk, fields: Fields) -> PageAnswer:
     upload = fields.upload("file")
     if upload is None:
         raise ParameterError("No file was chosen.", hint="Drop a file, or choose one.")
     return _take_file(desk.project, upload.path, named=upload.name)
 
 
-def _choose(desk: Desk, fields: Fields) -> Answer:
+def _choose(desk: Desk, fields: Fields) -> PageAnswer:
     name = fields.text("name")
     if name not in tables_in(desk.project):
         raise ParameterError(
@@ -179,14 +179,14 @@ def _choose(desk: Desk, fields: Fields) -> Answer:
     return _take_file(desk.project, desk.project.inside(name))
 
 
-def _connect(desk: Desk, fields: Fields) -> Answer:
+def _connect(desk: Desk, fields: Fields) -> PageAnswer:
     table, name = local_of(desk.project, fields.text("url"))
     if is_database_url(table):
         return _take(desk.project, table)
     return _take_file(desk.project, Path(table), _reading(desk.project) | {"table": name})
 
 
-def _read(desk: Desk, fields: Fields) -> Answer:
+def _read(desk: Desk, fields: Fields) -> PageAnswer:
     """Read the table again as the form says: the one that is open, or the one that waits."""
     project, waiting = desk.project, desk.project.waiting
     anew = fields.has("anew")
@@ -198,7 +198,7 @@ def _read(desk: Desk, fields: Fields) -> Answer:
     return _take_file(project, waiting.path, reading, anew=anew, named=named)
 
 
-def _mark(desk: Desk, fields: Fields) -> Answer:
+def _mark(desk: Desk, fields: Fields) -> PageAnswer:
     """Read a text that stands for missing cells as missing."""
     reading = _reading(desk.project)
     marks = [*(reading.get("missing") or [""]), *fields.all("marker")]
@@ -213,7 +213,7 @@ def _take_file(
     *,
     anew: bool = False,
     named: str = "",
-) -> Answer:
+) -> PageAnswer:
     """Open a file of the folder, or a copy that comes into it under a name that it is given.
 
     One that can't be read waits, a copy outside of the folder, until it is said how it is read.
@@ -230,7 +230,7 @@ def _take_file(
 
 def _take(
     project: Project, table: str, reading: Mapping[str, Any] | None = None, *, anew: bool = False
-) -> Answer:
+) -> PageAnswer:
     if anew:
         project.start_over(table, reading or {})
     else:
@@ -239,7 +239,7 @@ def _take(
     forget_aside(project)
     source = project.source()
     rows, columns = source.n_rows, len(source.columns)
-    return Answer(
+    return PageAnswer(
         notice=f"Read {rows:,} row{'s' * (rows > 1)} and {columns:,} column{'s' * (columns > 1)}."
     )
 

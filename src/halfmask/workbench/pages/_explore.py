@@ -15,7 +15,7 @@ from halfmask.workbench._exploring import (
     start_exploring,
     write_sections,
 )
-from halfmask.workbench._page import Answer, Fields, Page
+from halfmask.workbench._page import Fields, Page, PageAnswer
 
 if TYPE_CHECKING:
     from halfmask.microdata import Policy
@@ -162,7 +162,7 @@ def _picture(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _start(desk: Desk, fields: Fields) -> Answer:
+def _start(desk: Desk, fields: Fields) -> PageAnswer:
     """Explore the grid of the form."""
     methods, recodings = fields.all("methods"), fields.all("recodings")
     if not methods or not recodings:
@@ -187,7 +187,7 @@ def _start(desk: Desk, fields: Fields) -> Answer:
             "utility": fields.text("utility", "loss"),
         },
     )
-    return Answer(query={"job": job.id})
+    return PageAnswer(query={"job": job.id})
 
 
 def _numbers(fields: Fields, name: str, words: str) -> list[float]:
@@ -213,13 +213,13 @@ def _whole(value: float, words: str) -> int:
     return int(value)
 
 
-def _cancel(desk: Desk, fields: Fields) -> Answer:
+def _cancel(desk: Desk, fields: Fields) -> PageAnswer:
     """Stop exploring; the points that were measured stay."""
     job = desk.jobs.cancel(fields.text("job"))
-    return Answer(query={"job": job.id} if job else {})
+    return PageAnswer(query={"job": job.id} if job else {})
 
 
-def _open(desk: Desk, fields: Fields) -> Answer:
+def _open(desk: Desk, fields: Fields) -> PageAnswer:
     """Write a point's policy into the policy file, as a version."""
     job = _job_of(desk, fields.text("job"))
     found = explored_of(job) or {"points": []}
@@ -232,7 +232,7 @@ def _open(desk: Desk, fields: Fields) -> Answer:
         write_sections(document, point["sections"])
     older = " Other parts have changed since it was measured: its figures may differ."
     said = f"The policy file now has policy {number} of Explore. Undo goes back."
-    return Answer(to="protect", notice=said + (older if changed else ""))
+    return PageAnswer(to="protect", notice=said + (older if changed else ""))
 
 
 PAGE = Page("explore", "Explore", show, {"start": _start, "cancel": _cancel, "open": _open})

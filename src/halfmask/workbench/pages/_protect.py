@@ -11,7 +11,7 @@ from halfmask.workbench._candidate import table_to_keep
 from halfmask.workbench._controls import changes_of, controls_of
 from halfmask.workbench._estimate import estimates_of
 from halfmask.workbench._guarantee_words import in_numbers, start_parameters
-from halfmask.workbench._page import Answer, Page
+from halfmask.workbench._page import Page, PageAnswer
 from halfmask.workbench._release_kinds import KINDS, add_guarantee, change_kind
 from halfmask.workbench._warming import WARMING
 from halfmask.workbench.pages._counts import COUNT_ACTIONS, show_counts
@@ -126,12 +126,12 @@ def _first_lines(kinds: Mapping[str, type[Any]]) -> list[tuple[str, str]]:
 # ------------------------------------------------------------------ actions
 
 
-def _choose_kind(desk: Desk, fields: Fields) -> Answer:
+def _choose_kind(desk: Desk, fields: Fields) -> PageAnswer:
     project, name = desk.project, fields.text("kind")
     policy, rows = project.policy(), project.rows().height
     with project.editing(f"Kind of release: {name}") as document:
         notice = change_kind(document, policy, name, rows)
-    return Answer(notice=notice)
+    return PageAnswer(notice=notice)
 
 
 def _number(desk: Desk, fields: Fields) -> int:
@@ -230,9 +230,9 @@ def _drop(desk: Desk, fields: Fields) -> None:
         document["columns"][name] = {"role": "identifier"}
 
 
-def _show_costs(desk: Desk, fields: Fields) -> Answer:
+def _show_costs(desk: Desk, fields: Fields) -> PageAnswer:
     del desk, fields
-    return Answer(query={"costs": "1"})
+    return PageAnswer(query={"costs": "1"})
 
 
 def _start_trial(desk: Desk, fields: Fields) -> None:

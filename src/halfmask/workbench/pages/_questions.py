@@ -9,6 +9,7 @@ from halfmask._errors import HalfmaskError, ParameterError
 from halfmask.workbench._asking import (
     Draft,
     Drafts,
+    asked_source,
     asked_table,
     command_of,
     dataset_of,
@@ -22,7 +23,7 @@ from halfmask.workbench._asking import (
     sql_of,
 )
 from halfmask.workbench._desk import notice_of
-from halfmask.workbench._page import Answer, Page
+from halfmask.workbench._page import Page, PageAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,17 +71,18 @@ def _blank(ledger: PrivacyLedger) -> Draft:
     return Draft(new_id(), {"sql": "", "epsilon": epsilon, "delta": "", "noise": "laplace"})
 
 
-def set_budget(desk: Desk, fields: Fields) -> Answer:
+def set_budget(desk: Desk, fields: Fields) -> PageAnswer:
     """Make the ledger of the open table, once."""
     from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit  # noqa: PLC0415 # ready in a second
 
     project = desk.project
     if ledger_of(project) is not None:
-        return Answer(notice="The table has its budget already. Nothing was changed.")
+        return PageAnswer(notice="The table has its budget already. Nothing was changed.")
     vault = project.inside(fields.text("vault"))
     if vault.parent != project.folder:
         raise ParameterError("The folder of the ledger must lie in the folder of the workbench.")
-    source, person = project.source(), fields.text("person") or None
+    keep_reading(project)
+    source, person = asked_source(project), fields.text("person") or None
     bounds: dict[str, tuple[float, float]] = {}
     keys: dict[str, list[Any]] = {}
     for name, dtype in source.dtypes.items():
@@ -105,8 +107,7 @@ def set_budget(desk: Desk, fields: Fields) -> Answer:
         bounds=bounds,
         keys=keys,
     )
-    keep_reading(project)
-    return Answer(notice="The budget is set.")
+    return PageAnswer(notice="The budget is set.")
 
 
 def _whole(text: str, column: str) -> int:
@@ -117,7 +118,7 @@ def _whole(text: str, column: str) -> int:
         raise ParameterError(f"A group of {column!r} must be a whole number.") from None
 
 
-def compose(desk: Desk, fields: Fields) -> Answer:
+def compose(desk: Desk, fields: Fields) -> PageAnswer:
     """Write the question that is chosen in SQL, and say what it would cost."""
     ledger = _ledger(desk)
     sql = sql_of(fields, ledger)
@@ -125,7 +126,7 @@ def compose(desk: Desk, fields: Fields) -> Answer:
     return plan(desk, type(fields)(texts))
 
 
-def plan(desk: Desk, fields: Fields) -> Answer:
+def plan(desk: Desk, fields: Fields) -> PageAnswer:
     """Say what a question would cost and how exact its answer would be; nothing is charged."""
 
     def work(question: PrivateQuery, paid: Any, draft: Draft) -> str:  # noqa: ANN401 # by name
@@ -135,7 +136,7 @@ def plan(desk: Desk, fields: Fields) -> Answer:
     return _on_draft(desk, fields, work, checked=False)
 
 
-def ask(desk: Desk, fields: Fields) -> Answer:
+def ask(desk: Desk, fields: Fields) -> PageAnswer:
     """Charge a question and keep its answer; the same form twice is charged once."""
 
     def work(question: PrivateQuery, paid: Any, draft: Draft) -> str:  # noqa: ANN401 # by name
@@ -156,7 +157,7 @@ def _on_draft(
     work: Callable[[PrivateQuery, Any, Draft], str],
     *,
     checked: bool,
-) -> Answer:
+) -> PageAnswer:
     """Work on what the form asks; if it fails, the words stand in the form again."""
     ledger = _ledger(desk)
     drafts = Drafts(desk.project, ledger)
@@ -169,7 +170,7 @@ def _on_draft(
         desk.say(notice_of(error))
         draft.plan = None
     drafts.keep(draft)
-    return Answer(query={"asked": draft.id}, notice=said)
+    return PageAnswer(query={"asked": draft.id}, notice=said)
 
 
 def _ledger(desk: Desk) -> PrivacyLedger:

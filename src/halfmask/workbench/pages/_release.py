@@ -13,7 +13,7 @@ from halfmask.workbench._candidate import candidate_of, table_to_keep
 from halfmask.workbench._commands import python_lines, shell_lines
 from halfmask.workbench._desk import notice_of
 from halfmask.workbench._kept_secrets import is_charged
-from halfmask.workbench._page import Answer, Fields, Page
+from halfmask.workbench._page import Fields, Page, PageAnswer
 from halfmask.workbench._releases import (
     check_new_name,
     digest_of_manifest,
@@ -96,7 +96,7 @@ def _commands(project: Project, name: str) -> dict[str, Any]:
         return {"shell": "", "python": "", "unsaid": notice_of(error)}
 
 
-def make(desk: Desk, fields: Fields) -> Answer:
+def make(desk: Desk, fields: Fields) -> PageAnswer:
     """Make the release: of a fresh candidate the very files that were compared."""
     project = desk.project
     policy: Any = project.any_policy()
@@ -120,7 +120,7 @@ def make(desk: Desk, fields: Fields) -> Answer:
             project=str(project.folder),
             out=out,
         )
-    return Answer(query={"job": job.id})
+    return PageAnswer(query={"job": job.id})
 
 
 def change_output(desk: Desk, fields: Fields) -> None:
@@ -138,15 +138,15 @@ def change_output(desk: Desk, fields: Fields) -> None:
             document.pop("book", None)
 
 
-def download(desk: Desk, fields: Fields) -> Answer:
+def download(desk: Desk, fields: Fields) -> PageAnswer:
     """Send a release as a zip."""
-    return Answer(file=zip_of(desk.project, fields.text("name")), is_passing=True)
+    return PageAnswer(file=zip_of(desk.project, fields.text("name")), is_passing=True)
 
 
-def cancel(desk: Desk, fields: Fields) -> Answer:
+def cancel(desk: Desk, fields: Fields) -> PageAnswer:
     """End the making; nothing of it stays."""
     job = desk.jobs.cancel(fields.text("job"))
-    return Answer(query={} if job is None else {"job": job.id})
+    return PageAnswer(query={} if job is None else {"job": job.id})
 
 
 PAGE = Page(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import DataError
 from halfmask.claims.claim import BASES
-from halfmask.workbench._page import Answer, Fields, Page
+from halfmask.workbench._page import Fields, Page, PageAnswer
 from halfmask.workbench._releases import release_named, releases_of
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     return {"job": job, "names": names, "releases": there, "bases": BASES}
 
 
-def drop(desk: Desk, fields: Fields) -> Answer:
+def drop(desk: Desk, fields: Fields) -> PageAnswer:
     """Verify the files that were dropped."""
     uploads = fields.uploads_of("release")
     if not uploads:
@@ -43,20 +43,20 @@ def drop(desk: Desk, fields: Fields) -> Answer:
     except BaseException:
         shutil.rmtree(staged, ignore_errors=True)
         raise
-    return Answer(query={"job": job.id})
+    return PageAnswer(query={"job": job.id})
 
 
-def choose(desk: Desk, fields: Fields) -> Answer:
+def choose(desk: Desk, fields: Fields) -> PageAnswer:
     """Verify a release in the folder of the workbench."""
     where = release_named(desk.project.folder, fields.text("name"))
     job = desk.jobs.start(KIND, f"{_WORK}:verify_folder", where=str(where))
-    return Answer(to="verify", query={"job": job.id})
+    return PageAnswer(to="verify", query={"job": job.id})
 
 
-def cancel(desk: Desk, fields: Fields) -> Answer:
+def cancel(desk: Desk, fields: Fields) -> PageAnswer:
     """End the verifying; what was unpacked goes with it."""
     job = desk.jobs.cancel(fields.text("job"))
-    return Answer(query={} if job is None else {"job": job.id})
+    return PageAnswer(query={} if job is None else {"job": job.id})
 
 
 PAGE = Page("verify", "Verify", show, {"drop": drop, "choose": choose, "cancel": cancel}, needs="")

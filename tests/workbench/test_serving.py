@@ -36,7 +36,7 @@ class Bench:
     """A workbench in a thread, with a clock and a job of the test's."""
 
     def __init__(self):
-        self.now, self.runs_job, self.fails = 0.0, False, False
+        self.now, self.runs_job, self.fails, self.ends_jobs = 0.0, False, False, True
         self.looked: SimpleQueue[float] = SimpleQueue()
         self.said: SimpleQueue[str] = SimpleQueue()
         self.ended: list[str] = []
@@ -54,9 +54,14 @@ class Bench:
             port=port,
             most_bytes=1_000,
             working=self.look,
-            close=lambda: self.ended.append("jobs"),
+            close=self.close,
             clock=lambda: self.now,
         )
+
+    def close(self):
+        if not self.ends_jobs:
+            raise OSError("CANARY")
+        self.ended.append("jobs")
 
     @staticmethod
     async def page(_):
@@ -158,6 +163,15 @@ def test_it_stops_after_an_idle_hour_and_not_before(bench):
 
     assert bench.was_idle == [True]
     assert bench.ended == ["jobs", "application"]
+
+
+def test_jobs_that_cant_be_ended_dont_keep_it(bench):
+    bench.ends_jobs = False
+    with bench.running():
+        pass
+
+    assert bench.ended == ["application"]
+    assert bench.was_idle == [True]
 
 
 def looks_at(bench, now):

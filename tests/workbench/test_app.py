@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import halfmask.workbench
 from halfmask.workbench import _app, _page
+from halfmask.workbench._notices import Notice
 from halfmask.workbench.pages import PAGES, page_named
 
 TEMPLATES = sorted(Path(halfmask.workbench.__file__).parent.glob("templates/*.html"))
@@ -119,3 +122,56 @@ def test_templates_have_nothing_that_the_browser_would_refuse(template):
     assert "|safe" not in text.replace("svg|safe", "")
     for form in re.findall(r"<form[^>]*>", text):
         assert template.name == "parts.html" or 'method="get"' in form
+
+
+def test_a_job_that_cant_be_ended_keeps_no_other(bench, monkeypatch):
+    ended = []
+
+    def cancel(job_id):
+        ended.append(job_id)
+        raise OSError
+
+    running = [SimpleNamespace(id=name) for name in "ab"]
+    monkeypatch.setattr(bench.desk.jobs, "all", lambda: running)
+    monkeypatch.setattr(bench.desk.jobs, "cancel", cancel)
+    bench.app.close()
+    assert ended == ["a", "b"]
+
+
+def test_another_page_takes_no_notice_of_an_action(adult_bench):
+    """A job's page asks for itself again and again, and a second tab may be opened."""
+    desk = adult_bench.desk
+    desk.say(Notice("Only here."))
+    said = desk.keep_notices()
+    adult_bench.get("/verify")
+    assert "Only here." not in adult_bench.html
+    adult_bench.get(f"/verify?said={said}")
+    assert "Only here." in adult_bench.html
+    adult_bench.get(f"/verify?said={said}")
+    assert "Only here." not in adult_bench.html
+
+
+def test_an_action_that_never_ends_leaves_the_others_an_answer(adult_bench, monkeypatch):
+    monkeypatch.setattr(_app, "PATIENCE", 0.0)
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with adult_bench.desk.lock:
+            held.set()
+            done.wait(60)
+
+    other = threading.Thread(target=hold)
+    other.start()
+    held.wait(60)
+    try:
+        assert "isn't done yet" in adult_bench.post("/columns/undo")
+    finally:
+        done.set()
+        other.join()
+
+
+def test_a_broken_policy_names_undo_and_sends_nobody_around(adult_bench):
+    adult_bench.project.policy_file.write_text("halfmask = 1\n[columns", encoding="utf-8")
+    shown = adult_bench.get("/columns", status=422)
+    assert 'Press Undo to take back "Changed outside of the workbench"' in shown
+    assert 'class="button"' not in adult_bench.html

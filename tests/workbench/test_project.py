@@ -9,6 +9,7 @@ import pytest
 
 from halfmask import DataError, ParameterError, PolicyError
 from halfmask.description import describe
+from halfmask.description.reading_section import with_reading
 from halfmask.workbench import _project
 from halfmask.workbench._project import Project
 
@@ -62,9 +63,9 @@ def test_undo_and_redo_bring_back_the_file_byte_for_byte(project):
     with project.editing("Raised k") as document:
         document["guarantees"][0]["k"] = 5
     later = project.policy_file.read_bytes()
-    assert project.undo().why == "Raised k"
+    assert project.undo() == "Raised k"
     assert project.policy_text() == POLICY
-    assert project.redo().why == "Raised k"
+    assert project.redo() == "Raised k"
     assert project.policy_file.read_bytes() == later
     assert project.redo() is None
 
@@ -72,7 +73,33 @@ def test_undo_and_redo_bring_back_the_file_byte_for_byte(project):
 def test_a_change_by_others_is_a_version_that_can_be_undone(project):
     assert project.history.versions
     project.policy_file.write_text(POLICY.replace("k = 2", "k = 3"), encoding="utf-8")
-    assert project.undo().why == "Changed outside of the workbench"
+    assert project.undo() == "Changed outside of the workbench"
+    assert project.policy_text() == POLICY
+
+
+def test_looking_writes_nothing_into_the_history(project):
+    """A page that is opened while an action runs must not take its half for a change by others."""
+    with project.editing("Raised k") as document:
+        document["guarantees"][0]["k"] = 5
+    seen = []
+
+    def write(content, history):
+        project.policy_file.write_bytes(content)  # the file is there, its version isn't yet
+        seen.append(project.history.undoes)
+        history.save()
+
+    project._put = write
+    assert project.undo() == "Raised k"
+    assert project.redo() == "Raised k"
+    assert seen == ["Changed outside of the workbench"] * 2
+    assert [each.why for each in project.history.versions] == ["Opened", "Raised k"]
+
+
+def test_a_policy_that_is_no_text_is_a_version_that_undo_takes_back(project):
+    project.policy_file.write_bytes(b"\xff")
+    with pytest.raises(PolicyError, match="UTF-8"):
+        project.policy_text()
+    assert project.undo() == "Changed outside of the workbench"
     assert project.policy_text() == POLICY
 
 
@@ -84,7 +111,7 @@ def test_an_edit_after_undo_drops_what_was_undone(project):
     with project.editing("k = 9") as document:
         document["guarantees"][0]["k"] = 9
     assert [each.why for each in project.history.versions] == ["Opened", "k = 3", "k = 9"]
-    assert not project.history.can_redo
+    assert project.history.redoes is None
 
 
 def test_the_stamp_changes_with_the_policy(project):
@@ -171,7 +198,7 @@ def test_a_reading_is_kept_until_there_is_a_policy_and_goes_into_it(tmp_path):
     assert again.rows().equals(project.rows())
     proposed = describe(project.source()).policy_toml()
     assert "\n[input]\n" not in proposed
-    made = project.with_reading(proposed)
+    made = with_reading(proposed, project.read_options())
     assert '\n[input]\nmissing = ["", "?"]\ndelimiter = "|"\n' in made
     project.replace(made, "Proposed")
     assert project.read_options().delimiter == "|"

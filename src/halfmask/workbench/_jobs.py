@@ -26,8 +26,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import unquote
 
 from halfmask._errors import ParameterError
+from halfmask.data import is_database_url
+from halfmask.workbench._notices import Notice
 
 JobState: TypeAlias = Literal["running", "done", "failed", "cancelled", "lost"]
 
@@ -44,17 +47,10 @@ _KIND: Final = re.compile(r"[a-z][a-z-]{0,30}")
 _CHILDREN: Final[dict[Path, subprocess.Popen[bytes]]] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobError:
-    """Why a job failed, in words."""
-
-    what: str
-    hint: str | None
-
-
-LOST: Final = JobError(
-    what="The work ended without a result: its process was stopped from outside.",
-    hint="Start it again. If it ends so again, memory may have run out: take fewer rows.",
+LOST: Final = Notice(
+    "The work ended without a result: its process was stopped from outside.",
+    "Start it again. If it ends so again, memory may have run out: take fewer rows.",
+    "bad",
 )
 
 
@@ -74,7 +70,7 @@ class Job:
     seconds: float
     #: Seconds until the stage is done, where its share says so.
     remaining: float | None
-    error: JobError | None
+    error: Notice | None
     result: Any
     folder: Path
 
@@ -97,7 +93,7 @@ class Jobs:
         if not _KIND.fullmatch(kind) or not self._work.fullmatch(work):
             raise ParameterError(f"The work of a job must be a function here. Got {work!r}.")
         text = json.dumps(arguments)
-        if any(_has_password(each) for each in arguments.values()):
+        if any(has_password(each) for each in arguments.values()):
             raise ParameterError(
                 "The address of the database has a password, which the workbench doesn't write "
                 "down.",
@@ -168,10 +164,19 @@ def write_json(path: Path, value: object) -> None:
         raise
 
 
-def _has_password(value: object) -> bool:
-    """Return whether a value is an address with a password in it."""
-    found = re.fullmatch(r"[\w+]+://([^/\s]*)@\S*", value) if isinstance(value, str) else None
-    return found is not None and ":" in found[1]
+def has_password(value: object) -> bool:
+    """Return whether a value is an address of a database with a password in it.
+
+    Examples
+    --------
+    >>> [has_password(f"postgresql://{it}") for it in ("me:x@h/db", "h/db?sslpassword=x", "h/db")]
+    [True, True, False]
+    """
+    if not isinstance(value, str) or not is_database_url(value):
+        return False
+    place, _, query = value.partition("://")[2].partition("?")
+    user, at, _ = place.rpartition("@")
+    return bool(at and ":" in user) or "pass" in unquote(query).lower()
 
 
 def _spawn(folder: Path, asked: Mapping[str, object]) -> None:
@@ -280,12 +285,12 @@ def _read(folder: Path) -> Job | None:
     )
 
 
-def _end(folder: Path, *, alive: bool) -> tuple[JobState, JobError | None]:
+def _end(folder: Path, *, alive: bool) -> tuple[JobState, Notice | None]:
     if (folder / "result.json").exists():
         return "done", None
     failed = _json(folder / "error.json")
     if failed:
-        return "failed", JobError(what=failed["what"], hint=failed["hint"])
+        return "failed", Notice(**failed)
     if alive:
         return "running", None
     if (folder / "cancelled.json").exists():

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 import halfmask.workbench
+from halfmask import ParameterError
 from halfmask.workbench import _app, _page
-from halfmask.workbench._notices import Notice
+from halfmask.workbench._notices import Notice, notice_of
 from halfmask.workbench.pages import PAGES, page_named
 
 TEMPLATES = sorted(Path(halfmask.workbench.__file__).parent.glob("templates/*.html"))
@@ -175,3 +176,39 @@ def test_a_broken_policy_names_undo_and_sends_nobody_around(adult_bench):
     shown = adult_bench.get("/columns", status=422)
     assert 'Press Undo to take back "Changed outside of the workbench"' in shown
     assert 'class="button"' not in adult_bench.html
+
+
+def test_a_policy_in_another_encoding_is_said_and_undone(adult_bench):
+    adult_bench.project.policy_file.write_bytes(b"halfmask = 1 # \xe4\n")
+    assert "isn't in UTF-8" in adult_bench.get("/protect", status=422)
+    assert "Undone" in adult_bench.post("/protect/undo")
+
+
+def test_what_a_killed_workbench_left_of_tables_is_removed(tmp_path, bench_in):
+    hidden = tmp_path / ".halfmask"
+    for name in ("waiting", "upload-x", "received-x", "downloads"):
+        (hidden / name).mkdir(parents=True)
+        (hidden / name / "people.csv").write_text("secret", encoding="utf-8")
+    bench_in(tmp_path)
+    assert not list(hidden.rglob("people.csv"))
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1e400", "x", ""])
+def test_what_is_no_number_is_said(bench, text):
+    assert "wants a number" in bench.post("/data/read", skip_rows=text or "x", marks="")
+
+
+@pytest.mark.parametrize(
+    ("hint", "shown"),
+    [
+        (
+            "Say its encoding, such as utf-16: --encoding, or [input].",
+            "Say its encoding, such as utf-16.",
+        ),
+        ("Use --more. Or go on.", "Or go on."),
+        ("Use --more.", None),
+        ("Choose: a or b.", "Choose: a or b."),
+    ],
+)
+def test_a_hint_has_no_options_of_the_command_line(hint, shown):
+    assert notice_of(ParameterError("It is wrong.", hint=hint)).hint == shown

@@ -186,6 +186,32 @@ def test_its_state_holds_no_cell(project):
     assert set(stored) <= {"policy", "tables", "readings"}
 
 
+@pytest.mark.parametrize("state", ["", "[]", "{", '{"tables": [], "readings": 1, "policy": null}'])
+def test_a_damaged_state_is_an_empty_one(tmp_path, table, state):
+    Project(tmp_path, str(table))
+    (tmp_path / ".halfmask" / "project.json").write_text(state, encoding="utf-8")
+    project = Project(tmp_path)
+    assert (project.table, project.policy_file.name) == (None, "policy.toml")
+
+
+def test_a_folder_that_was_sent_names_no_policy_outside(tmp_path, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "theirs.toml"
+    outside.write_text(POLICY, encoding="utf-8")
+    (tmp_path / ".halfmask").mkdir()
+    state = tmp_path / ".halfmask" / "project.json"
+    state.write_text(json.dumps({"policy": str(outside)}), encoding="utf-8")
+    project = Project(tmp_path)
+    assert project.policy_file == tmp_path / "theirs.toml"
+    assert not project.has_policy
+
+
+def test_a_hidden_folder_that_is_there_is_closed_and_not_committed(tmp_path):
+    (tmp_path / ".halfmask").mkdir(mode=0o755)
+    hidden = Project(tmp_path).hidden
+    assert stat.S_IMODE(hidden.stat().st_mode) == 0o700
+    assert (hidden / ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
 def test_a_reading_is_kept_until_there_is_a_policy_and_goes_into_it(tmp_path):
     semicolons = tmp_path / "people.txt"
     semicolons.write_text("age|town;x\n30|?\n31|b\n", encoding="latin-1")

@@ -72,6 +72,7 @@ def create_workbench(
     """Return the guarded application for a folder."""
     project = Project(folder, table, policy)
     desk = Desk(project, Jobs(project.hidden / "jobs"))
+    _clear(desk)
     pages = Pages(desk)
     routes = [
         Mount("/static", StaticFiles(directory=_STATIC)),
@@ -90,6 +91,15 @@ def create_workbench(
         working=lambda: any(each.is_running for each in desk.jobs.all()),
         close=lambda: _cancel_all(desk),
     )
+
+
+def _clear(desk: Desk) -> None:
+    """Remove files of others' tables that a workbench which was killed has left."""
+    hidden = desk.project.hidden
+    ended = [job.folder / "received" for job in desk.jobs.all() if not job.is_running]
+    names = ("waiting", "downloads", "upload-*", "received-*")
+    for each in [*ended, *(found for name in names for found in hidden.glob(name))]:
+        shutil.rmtree(each, ignore_errors=True)
 
 
 def _cancel_all(desk: Desk) -> None:
@@ -181,8 +191,7 @@ class Pages:
 
     def _led(self, page: Page, answer: PageAnswer) -> Response:
         if answer.file is not None:
-            gone = BackgroundTask(answer.file.unlink, missing_ok=True)
-            after = gone if answer.is_passing else None
+            after = BackgroundTask(_remove, answer.file) if answer.is_passing else None
             return FileResponse(answer.file, filename=answer.file.name, background=after)
         if answer.notice:
             self.desk.say(Notice(answer.notice))
@@ -257,6 +266,13 @@ async def _fields_of(request: Request, folder: Path) -> Fields:
                 kept = await _in_thread(partial(_keep, value, folder / str(number)))
                 uploads.setdefault(name, []).append(kept)
     return Fields(texts, uploads)
+
+
+def _remove(file: Path) -> None:
+    """Remove a file that was sent, and its folder if that held nothing else."""
+    file.unlink(missing_ok=True)
+    with suppress(OSError):
+        file.parent.rmdir()
 
 
 def _keep(upload: UploadFile, where: Path) -> Upload:

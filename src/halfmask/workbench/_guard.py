@@ -74,7 +74,10 @@ _USED: Final = (
     "This address was used before, or it isn't the one that the terminal shows. Each address "
     "opens the workbench once, in one browser."
 )
-_USED_HINT: Final = "Stop the workbench in the terminal, start it again and open its new address."
+_USED_HINT: Final = (
+    "Your work is kept. Stop the workbench in the terminal, start it again and open its new "
+    "address."
+)
 _LARGE: Final = "The file is larger than a form may be. Nothing was changed."
 _LARGE_HINT: Final = "Go back, and name the file in the terminal: halfmask workbench TABLE."
 _FAILED: Final = "halfmask failed in a way that it didn't expect ({})."

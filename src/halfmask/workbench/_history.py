@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from halfmask.data import atomic_file
+from halfmask.workbench._json_files import read_json
 
 _MOST: Final = 200
 
@@ -33,7 +34,7 @@ class History:
         self.folder = folder
         self._list = folder / "versions.json"
         self._unsaved: dict[str, bytes] = {}
-        stored = json.loads(self._list.read_text("utf-8")) if self._list.is_file() else {}
+        stored = read_json(self._list)
         self.versions = [Version(**each) for each in stored.get("versions", ())]
         self.at = int(stored.get("at", -1))
 

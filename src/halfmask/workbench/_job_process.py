@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -11,7 +10,7 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
-from halfmask.workbench._jobs import write_json
+from halfmask.workbench._json_files import read_json, write_json
 from halfmask.workbench._notices import notice_of
 
 #: The same stage is written again after so many seconds.
@@ -21,7 +20,7 @@ _STOPPED = 130
 
 def main(folder: Path) -> int:
     """Do the work that a job's folder asks for, and return the exit code."""
-    asked = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+    asked = read_json(folder / "job.json")
     module, _, name = asked["work"].partition(":")
     try:
         work = getattr(import_module(module), name)

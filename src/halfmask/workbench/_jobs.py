@@ -30,6 +30,7 @@ from urllib.parse import unquote
 
 from halfmask._errors import ParameterError
 from halfmask.data import is_database_url
+from halfmask.workbench._json_files import read_json, write_json
 from halfmask.workbench._notices import Notice
 
 JobState: TypeAlias = Literal["running", "done", "failed", "cancelled", "lost"]
@@ -103,7 +104,7 @@ class Jobs:
             earlier = [job for job in self.all() if job.kind == kind]
             if any(job.is_running for job in earlier):
                 raise ParameterError(
-                    f"The last work of this kind ({kind}) is still running.",
+                    "The last work of this kind is still running.",
                     hint="Wait until it is done, or cancel it first.",
                 )
             for job in earlier[KEPT - 1 :]:
@@ -150,18 +151,6 @@ class Jobs:
         if job is not None and job.state == "lost":
             write_json(job.folder / "cancelled.json", {})
         return self.get(job_id)
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write a file of a job whole, in one step."""
-    text = json.dumps(value, allow_nan=False)
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
 
 
 def has_password(value: object) -> bool:
@@ -241,25 +230,16 @@ def _wait(folder: Path, seconds: float) -> bool:
 
 def _send(folder: Path, asked: signal.Signals) -> None:
     """Send a signal to the processes of a job that lives, so that the number is still its own."""
-    pid = _json(folder / "process.json").get("pid")
+    pid = read_json(folder / "process.json").get("pid")
     if isinstance(pid, int) and _is_alive(folder):
         with suppress(ProcessLookupError):
             os.killpg(pid, asked)
 
 
-def _json(path: Path) -> dict[str, Any]:
-    """Return what a file of a job holds, or nothing if it isn't there or is damaged."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def _read(folder: Path) -> Job | None:
     # Asked first: what ends after it has written its result by then.
     alive = _is_alive(folder)
-    asked, progress = _json(folder / "job.json"), _json(folder / "progress.json")
+    asked, progress = read_json(folder / "job.json"), read_json(folder / "progress.json")
     if "started" not in asked:
         return None
     state, error = _end(folder, alive=alive)
@@ -280,7 +260,7 @@ def _read(folder: Path) -> Job | None:
         seconds=max(0.0, now - started),
         remaining=_remaining(progress, now - at) if state == "running" else None,
         error=error,
-        result=_json(folder / "result.json").get("result"),
+        result=read_json(folder / "result.json").get("result"),
         folder=folder,
     )
 
@@ -288,7 +268,7 @@ def _read(folder: Path) -> Job | None:
 def _end(folder: Path, *, alive: bool) -> tuple[JobState, Notice | None]:
     if (folder / "result.json").exists():
         return "done", None
-    failed = _json(folder / "error.json")
+    failed = read_json(folder / "error.json")
     if failed:
         return "failed", Notice(**failed)
     if alive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -34,8 +35,9 @@ def notice_of(error: BaseException) -> Notice:
         error = missing(error) or error
     if isinstance(error, HalfmaskError):
         what, hint = error.at_terminal
-        # Options of the command line are no way out of a page.
-        return Notice(what, None if hint is None or "--" in hint else hint, "bad")
+        if "--" in what:
+            what = str(error.what)
+        return Notice(what, None if hint is None else _without_options(hint), "bad")
     if isinstance(error, MemoryError):
         what = "Memory ran out."
         hint = f"Take fewer rows or columns, or a machine with more memory. {_WHOLE}"
@@ -50,3 +52,15 @@ def notice_of(error: BaseException) -> Notice:
         what = f"halfmask failed in a way that it didn't expect ({type(error).__name__})."
         hint = f"Undo the last step, or choose another way. {_WHOLE}"
     return Notice(what, hint, "bad")
+
+
+def _without_options(hint: str) -> str | None:
+    """Return a hint without options of the command line: they are no way out of a page."""
+    sentences = []
+    for sentence in re.split(r"(?<=[.?!]) ", hint):
+        before, option, _ = sentence.partition("--")
+        if not option:
+            sentences.append(sentence)
+        elif ":" in before:
+            sentences.append(f"{before.partition(':')[0]}.")
+    return " ".join(sentences) or None

@@ -6,7 +6,6 @@ Nothing outside of the folder is read or written but the table that the terminal
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from halfmask.data import ReadOptions, atomic_file, is_database_url, open_table
 from halfmask.description.reading_section import READING, reading_of, with_reading
 from halfmask.microdata.policy_class import policy_class
 from halfmask.workbench._history import History, digest_of
+from halfmask.workbench._json_files import read_json, write_json
 
 if TYPE_CHECKING:
     from halfmask.crosstabs import TablesPolicy
@@ -54,22 +54,23 @@ class Project:
     def __init__(self, folder: Path, table: str | None = None, policy: Path | None = None) -> None:
         self.folder = folder.resolve()
         self.hidden = self.folder / ".halfmask"
-        self.hidden.mkdir(mode=0o700, exist_ok=True)
+        self.hidden.mkdir(exist_ok=True)
+        self.hidden.chmod(0o700)
+        # What is in it is for its owner alone, whichever way the folder goes.
+        (self.hidden / ".gitignore").write_text("*\n", encoding="utf-8")
         self._state = self.hidden / "project.json"
-        stored = self._stored()
-        self.policy_file = (
-            self.folder / str(stored.get("policy", "policy.toml"))
-            if policy is None
-            else self._policy_at(policy)
-        )
+        stored = read_json(self._state)
+        # Somebody may have sent the folder: its word is taken for names in it.
+        known = Path(str(stored.get("policy") or "policy.toml")).name
+        self.policy_file = self._policy_at(policy or self.folder / known)
         name = self.policy_file.name
-        remembered = stored.get("tables", {}).get(name)
+        remembered = _part(stored, "tables").get(name)
         #: What is open: a path, or the address of a database, which is never kept on disk.
         self.table = table or remembered
         #: How the table is read while there is no policy, as `[input]` of a policy has it.
         self.reading: dict[str, Any] = {}
         if self.table is not None and self.table == remembered:
-            self.reading = dict(stored.get("readings", {}).get(name, {}))
+            self.reading = _part(_part(stored, "readings"), name)
         self.waiting: Waiting | None = None
         #: Rows are shown whose cell in a column has a text: a cell may not be in an address.
         self.search: tuple[int, str] | None = None
@@ -310,19 +311,19 @@ class Project:
         history.save()
         self._remember()
 
-    def _stored(self) -> dict[str, Any]:
-        stored = json.loads(self._state.read_text("utf-8")) if self._state.is_file() else {}
-        return dict(stored)
-
     def _remember(self) -> None:
         """Keep which table belongs to which policy file, for the next start."""
         if self.has_policy:
             self.history.save()
-        stored, name = self._stored(), self.policy_file.name
-        tables = dict(stored.get("tables", {}))
+        stored, name = read_json(self._state), self.policy_file.name
+        tables = _part(stored, "tables")
         if self.table is not None and not is_database_url(self.table):  # it may hold a password
             tables[name] = os.path.abspath(self.table)  # noqa: PTH100 # keeps links
-        readings = stored.get("readings", {}) | {name: self.reading}
-        state = {"policy": name, "tables": tables, "readings": readings}
-        with atomic_file(self._state, overwrite=True) as file:
-            file.write(json.dumps(state, indent=1).encode())
+        readings = _part(stored, "readings") | {name: self.reading}
+        write_json(self._state, {"policy": name, "tables": tables, "readings": readings})
+
+
+def _part(stored: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a part of what was stored, or nothing if it is damaged."""
+    part = stored.get(name)
+    return dict(part) if isinstance(part, dict) else {}

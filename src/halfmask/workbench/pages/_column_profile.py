@@ -17,6 +17,8 @@ _CELL: Final = "cell"
 _TOP: Final = 4
 _BARS: Final = 24
 _LETTERS: Final = 60
+#: Whole numbers of more digits than a year get separators.
+_LONG: Final = 10_000
 #: Rows that say whether a column of text is nearly one of numbers or dates, and the share of them.
 _FIRST: Final = 2_000
 _NEARLY: Final = 0.7
@@ -104,10 +106,13 @@ def _has_bars(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype.is_temporal()
 
 
+_COMMA: Final = r"^[+-]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?$"
 #: What a column of text may nearly be.
 _CASTS: Final[dict[str, Callable[[pl.Expr], pl.Expr]]] = {
     "numbers": lambda cells: cells.cast(pl.Float64, strict=False),
     "dates": lambda cells: cells.str.to_date("%Y-%m-%d", strict=False),
+    "numbers with a comma": lambda cells: pl.when(cells.str.contains(_COMMA)).then(0.0),
+    "dates such as 31.12.1999": lambda cells: cells.str.to_date("%d.%m.%Y", strict=False),
 }
 
 
@@ -193,7 +198,9 @@ def _type_of(dtype: pl.DataType) -> str:
 
 def _short(value: object) -> str:
     """Return a cell as a text that isn't too long to be shown."""
-    text = f"{value:,.6g}" if isinstance(value, float) else str(value)
+    text = f"{value:,.10g}" if isinstance(value, float) else str(value)
+    if isinstance(value, int) and abs(value) >= _LONG:
+        text = f"{value:,}"
     return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 

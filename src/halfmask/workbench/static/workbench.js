@@ -89,7 +89,8 @@ async function work() {
       // The same user changed a live form of this page in between, and nobody else did.
       if (stamp) body.set("version", stamp);
       const where = submitter?.getAttribute("formaction") || form.action;
-      const answer = await fetch(where, { method: "POST", body });
+      const hasFiles = form.enctype === "multipart/form-data"; // else it is read much faster
+      const answer = await fetch(where, { method: "POST", body: hasFiles ? body : new URLSearchParams(body) });
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
       notices.push(...(next.getElementById("notices")?.children ?? []));
       stamp = isLive ? next.querySelector("input[name=version]")?.value : null;

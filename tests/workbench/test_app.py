@@ -33,6 +33,7 @@ def broken(monkeypatch):
 @pytest.mark.parametrize("name", PAGES)
 def test_each_page_is_named_as_its_module_is(name):
     page = page_named(name)
+    assert page is not None
     assert (page.name, page.title) == (name, PAGES[name])
 
 

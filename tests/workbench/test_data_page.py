@@ -30,6 +30,13 @@ def drop(bench, name, content, **more):
     return bench.post("/data/open", files={"file": (name, content)}, **more)
 
 
+def found_in(pattern, html):
+    """Return the first match on a page, which must have one."""
+    found = re.search(pattern, html, re.DOTALL)
+    assert found is not None
+    return found
+
+
 def files_of(bench):
     return sorted(each.name for each in bench.folder.iterdir() if each.name != ".halfmask")
 
@@ -236,6 +243,20 @@ def test_a_table_of_a_database_file_is_opened_by_its_address(bench):
     assert "Read 2 rows and 1 column." in words
     assert bench.project.reading == {"table": "people"}
     assert "Read 1 row" in bench.post("/data/connect", url="sqlite:///shop.db?table=others")
+
+
+def test_a_file_of_the_hidden_folder_is_no_database(bench):
+    (bench.project.hidden / "shop.db").write_bytes(b"SQLite format 3\0")
+    words = bench.post("/data/connect", url="sqlite:///.halfmask/shop.db?table=x")
+    assert "no such database file" in words
+    assert bench.project.waiting is None
+
+
+def test_a_table_outside_of_the_folder_says_where_it_is(bench_in, tmp_path):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    bench_in(tmp_path / "work", table=str(tmp_path / "people.csv"))
+    assert f"in {tmp_path}." in bench_in(tmp_path / "work").get("/data")
 
 
 def test_the_address_of_a_database_is_not_kept_on_disk(bench, monkeypatch):
@@ -510,18 +531,18 @@ def test_names_and_cells_are_text_and_stay_on_the_page(bench, canary):
         ]
         assert "49" not in re.findall(r"<td>(.*?)</td>", html)
         assert "\u202e" not in html
-        title = re.search(r"<title>(.*?)</title>", html)[1]
+        title = found_in(r"<title>(.*?)</title>", html)[1]
         addresses = [found[it] for _, found in tags for it in ("href", "action") if it in found]
         for each in (title, *addresses):
             assert canary[:20] not in each
     bench.post("/data/search", column="0", text=canary)
-    notices = re.search(r'<div id="notices".*?</div>', bench.html, re.DOTALL)[0]
+    notices = found_in(r'<div id="notices".*?</div>', bench.html)[0]
     assert canary[:20] not in notices
 
 
 def test_no_cell_is_in_an_error(bench):
     words = drop(bench, "people.csv", "a,b\n1,2\ncanary,2,3\n")
-    notices = re.search(r'<div id="notices".*?</div>', bench.html, re.DOTALL)[0]
+    notices = found_in(r'<div id="notices".*?</div>', bench.html)[0]
     assert "has 3 cells" in words
     assert "canary" not in notices
 

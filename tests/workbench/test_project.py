@@ -205,6 +205,12 @@ def test_a_folder_that_was_sent_names_no_policy_outside(tmp_path, tmp_path_facto
     assert not project.has_policy
 
 
+def test_a_hidden_folder_that_leads_elsewhere_is_refused(tmp_path, tmp_path_factory):
+    (tmp_path / ".halfmask").symlink_to(tmp_path_factory.mktemp("outside"))
+    with pytest.raises(ParameterError, match="is a link"):
+        Project(tmp_path)
+
+
 def test_a_hidden_folder_that_is_there_is_closed_and_not_committed(tmp_path):
     (tmp_path / ".halfmask").mkdir(mode=0o755)
     hidden = Project(tmp_path).hidden

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import webbrowser
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from types import ModuleType
@@ -328,3 +328,49 @@ def test_it_stops_with_the_terminal_and_ends_its_jobs(blow, status, tmp_path):
 
     assert (process.returncode, err) == (status, "")
     assert out == ("jobs ended\nasked\n" if status == 0 else "jobs ended\n")
+
+
+STUCK = """
+import sys
+import threading
+from halfmask.workbench import _app, _page, run_workbench
+
+def show(desk, query):
+    print("reading", flush=True)
+    threading.Event().wait()
+
+page = _page.Page("data", "Data", show, needs="")
+_app.page_named = lambda name: page
+run_workbench(sys.argv[1], opens_browser=False, announce=lambda it: print(it, flush=True))
+print("stopped")
+"""
+
+
+@pytest.mark.slow
+def test_a_read_that_never_ends_doesnt_keep_the_terminal(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUCK, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(halfmask.__file__).parents[1])},
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 # as above
+    )
+    with process:
+        try:
+            assert process.stdout is not None
+            with entered(process.stdout.readline().strip()) as client:
+                asking = threading.Thread(target=ask_in_vain, args=[client])
+                asking.start()
+                assert process.stdout.readline() == "reading\n"
+                process.send_signal(signal.SIGINT)
+                out, _ = process.communicate(timeout=LONG)
+                asking.join(timeout=LONG)
+        finally:
+            process.kill()
+
+    assert (process.returncode, out) == (0, "stopped\n")
+
+
+def ask_in_vain(client):
+    with suppress(httpx.HTTPError):
+        client.get("/data", timeout=LONG)

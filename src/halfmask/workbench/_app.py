@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import tempfile
+import threading
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlencode
 
-import anyio.to_thread
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
@@ -226,8 +227,29 @@ class Pages:
 
 
 async def _in_thread(work: Callable[[], _Given]) -> _Given:
-    """Work in a thread; the server can end though a read never does."""
-    return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    """Work in a thread that keeps neither the server nor the process: a read may never end."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_Given] = loop.create_future()
+
+    def give(result: _Given | None, error: BaseException | None) -> None:
+        if done.done():  # who asked has gone
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type] # there is one if there is no error
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = work()
+        except BaseException as raised:  # noqa: BLE001 # polars' panics, too
+            error = raised
+        with suppress(RuntimeError):  # the server has ended
+            loop.call_soon_threadsafe(give, result, error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done
 
 
 def _environment() -> Environment:

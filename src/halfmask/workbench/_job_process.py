@@ -25,11 +25,12 @@ def main(folder: Path) -> int:
     try:
         work = getattr(import_module(module), name)
         result = work(_Report(folder), folder, **asked["arguments"])
-        write_json(folder / "result.json", {"result": result})
+        write_json(folder / "end.json", {"state": "done", "result": result, "at": time.time()})
     except KeyboardInterrupt:  # cancelled: what was half written is gone by now
         return _STOPPED
     except BaseException as error:  # noqa: BLE001 # nobody but this file is here to say it
-        write_json(folder / "error.json", asdict(notice_of(error)))
+        failed = {"state": "failed", "error": asdict(notice_of(error)), "at": time.time()}
+        write_json(folder / "end.json", failed)
         return 1
     return 0
 

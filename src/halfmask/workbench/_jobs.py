@@ -4,7 +4,7 @@ A job is a folder, so that it survives a reload of its page and a restart of the
 
     job.json        what was asked for, and when
     progress.json   the stage, and the share of it that is done
-    result.json     what the work returned; or error.json, in words; or cancelled.json
+    end.json        its state then: with what the work returned, or with an error in words
     lock            held by the process as long as it lives, however it ends
 """
 
@@ -149,7 +149,7 @@ class Jobs:
             _wait(job.folder, _KILLED)
         job = self.get(job_id)
         if job is not None and job.state == "lost":
-            write_json(job.folder / "cancelled.json", {})
+            write_json(job.folder / "end.json", {"state": "cancelled", "at": time.time()})
         return self.get(job_id)
 
 
@@ -237,52 +237,32 @@ def _send(folder: Path, asked: signal.Signals) -> None:
 
 
 def _read(folder: Path) -> Job | None:
-    # Asked first: what ends after it has written its result by then.
+    # Asked first: what ends after it has written its end by then.
     alive = _is_alive(folder)
-    asked, progress = read_json(folder / "job.json"), read_json(folder / "progress.json")
+    asked, progress, end = (read_json(folder / f"{it}.json") for it in ("job", "progress", "end"))
     if "started" not in asked:
         return None
-    state, error = _end(folder, alive=alive)
     if not alive:
         _wait(folder, 0.0)
-    started, at = float(asked["started"]), float(progress.get("at", asked["started"]))
-    share = progress.get("share")
-    ended = progress.get("at") if state == "lost" else _ended(folder, state)
-    now = time.time() if state == "running" else ended or started
+    state: JobState = end.get("state") or ("running" if alive else "lost")
+    started = float(asked["started"])
+    at = float(progress.get("at", started))
+    now = time.time() if state == "running" else float(end.get("at", at))
+    error = Notice(**end["error"]) if "error" in end else LOST if state == "lost" else None
     return Job(
         id=folder.name,
         kind=asked["kind"],
         state=state,
         arguments=asked["arguments"],
         stage=progress.get("stage", "starting"),
-        share=share,
+        share=progress.get("share"),
         started=started,
         seconds=max(0.0, now - started),
         remaining=_remaining(progress, now - at) if state == "running" else None,
         error=error,
-        result=read_json(folder / "result.json").get("result"),
+        result=end.get("result"),
         folder=folder,
     )
-
-
-def _end(folder: Path, *, alive: bool) -> tuple[JobState, Notice | None]:
-    if (folder / "result.json").exists():
-        return "done", None
-    failed = read_json(folder / "error.json")
-    if failed:
-        return "failed", Notice(**failed)
-    if alive:
-        return "running", None
-    if (folder / "cancelled.json").exists():
-        return "cancelled", None
-    return "lost", LOST
-
-
-def _ended(folder: Path, state: JobState) -> float | None:
-    name = {"done": "result", "failed": "error", "cancelled": "cancelled"}.get(state)
-    with suppress(OSError):
-        return (folder / f"{name}.json").stat().st_mtime
-    return None
 
 
 def _remaining(progress: Mapping[str, Any], since: float) -> float | None:

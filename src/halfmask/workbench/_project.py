@@ -54,6 +54,8 @@ class Project:
     def __init__(self, folder: Path, table: str | None = None, policy: Path | None = None) -> None:
         self.folder = folder.resolve()
         self.hidden = self.folder / ".halfmask"
+        if self.hidden.is_symlink():
+            raise ParameterError("'.halfmask' in the folder is a link, and leads elsewhere.")
         self.hidden.mkdir(exist_ok=True)
         self.hidden.chmod(0o700)
         # What is in it is for its owner alone, whichever way the folder goes.

@@ -57,6 +57,7 @@ def _opened(project: Project) -> dict[str, Any]:
     file = project.table_file
     return {
         "opened": "A table of a database" if file is None else file.name,
+        "outside": None if file is None or file.parent == project.folder else str(file.parent),
         "format": source.format,
         "rows": source.n_rows,
         "profile": project.kept("profile", lambda: profile(project.rows())),

@@ -154,6 +154,7 @@ def local_of(project: Project, url: str) -> tuple[str, str | None]:
     if where.engine == "postgresql":
         return url, None
     path = project.inside(where.location)
-    if not path.is_file():
+    is_hidden = any(part.startswith(".") for part in PurePath(where.location).parts)
+    if is_hidden or not path.is_file():
         raise DataError("There is no such database file in the folder of the workbench.")
     return str(path), where.table

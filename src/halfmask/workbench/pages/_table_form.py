@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Mapping
 from contextlib import closing
@@ -160,7 +159,6 @@ def form_of(
     kind = kind_of(form)
     marks = reading.get("missing")
     encoding = str(reading.get("encoding", "utf-8"))
-    encoding = {_codec(it): it for it in ENCODINGS}.get(_codec(encoding), encoding)
     seen = None
     if where is not None and kind == "text":
         seen = seen_in(where, options)
@@ -185,11 +183,3 @@ def form_of(
         "named": [(it, it) for it in names],
         "name": reading.get("sheet" if kind == "sheet" else "table") or "",
     }
-
-
-def _codec(name: str) -> str:
-    """Return an encoding's name as Python has it: it may be written in several ways."""
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        return name

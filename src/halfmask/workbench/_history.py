@@ -79,6 +79,6 @@ class History:
         return self.folder / f"{digest}.toml"
 
 
-def digest_of(content: bytes) -> str:
+def digest_of(content: bytes | str) -> str:
     """Return the name of a content: changes of the file by others show by it."""
-    return hashlib.sha256(content).hexdigest()
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()

@@ -10,7 +10,7 @@ import pytest
 import halfmask as hm
 from halfmask.microdata.exploring.preview import PreviewTable, changed_cells
 from halfmask.workbench import _estimate
-from halfmask.workbench._estimate import Estimates, estimates_of
+from halfmask.workbench._estimate import Estimates
 from halfmask.workbench._warming import Warming, preview_little
 
 K, L = {"model": "k-anonymity", "k": 10}, {"model": "distinct-l-diversity", "column": "occupation"}
@@ -105,9 +105,8 @@ def test_nothing_is_nearest_where_all_is_met(adult):
     assert PreviewTable.of(adult.rows(), policy).nearest(policy) is None
 
 
-def test_what_was_measured_is_kept_until_policy_table_or_hierarchy_change(adult_bench, adult):
-    estimates = estimates_of(adult_bench.desk)
-    assert estimates_of(adult_bench.desk) is estimates
+def test_what_was_measured_is_kept_until_policy_table_or_hierarchy_change(adult):
+    estimates = Estimates(adult)
     first = estimates.estimate()
     assert estimates.estimate() is first
 
@@ -180,6 +179,9 @@ k = 10
 
         def sample(self, n):
             return rows.head(n)
+
+        def kept(self, _, make):
+            return make()
 
     (found,) = (it for it in Estimates(Little()).costs() if it.action == "section")
 

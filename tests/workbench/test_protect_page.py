@@ -44,7 +44,7 @@ def test_a_slider_writes_the_policy_and_says_what_it_means(adult_bench):
 
     assert adult_bench.project.policy().guarantees()[0].k == 25
     assert "at least 24 others" in words
-    assert 'aria-live="polite">Each person shares' in adult_bench.html
+    assert 'aria-live="polite">Every row shares' in adult_bench.html
     assert "Undone: k-anonymity: k = 25." in adult_bench.post("/protect/undo")
     assert adult_bench.project.policy().guarantees()[0].k == 10
 

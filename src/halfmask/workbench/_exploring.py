@@ -130,16 +130,8 @@ def _are_alike(old: list[Any], new: list[Any]) -> bool:
 
 def has_changed_since(job: Job, text: str) -> bool:
     """Return whether a policy now differs from the explored one in more than a grid varies."""
-    grid = job.arguments["grid"]
-    varied = {name.rpartition(".")[2] for name in ("k", *(grid["vary"] or ()))}
-    then, now = (_fixed(tomllib.loads(each), varied) for each in (job.arguments["policy"], text))
+    then, now = (
+        {key: it for key, it in tomllib.loads(each).items() if key not in VARIED}
+        for each in (job.arguments["policy"], text)
+    )
     return then != now
-
-
-def _fixed(stated: dict[str, Any], varied: set[str]) -> dict[str, Any]:
-    found = {name: section for name, section in stated.items() if name not in VARIED}
-    guarantees = [
-        {name: value for name, value in each.items() if name not in varied}
-        for each in stated.get("guarantees", ())
-    ]
-    return {**found, "guarantees": guarantees}

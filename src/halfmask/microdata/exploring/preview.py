@@ -75,7 +75,7 @@ class PreviewTable:
     @classmethod
     def of(cls, rows: pl.DataFrame, policy: Policy) -> PreviewTable:
         """Summarize rows that were read as the policy says."""
-        table = ExploredTable.of_source(open_table(rows), policy, at_most=rows.height, key=_KEY)
+        table = ExploredTable.of(open_table(rows), policy, at_most=rows.height, key=_KEY)
         return cls(table)
 
     def preview(self, policy: Policy) -> ReleasePreview:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ParameterError
@@ -41,8 +40,7 @@ _RECODINGS: Final = {
 _RISKS: Final = ("highest", "average", "all-columns")
 _LOSSES: Final = ("loss", "detail", "non-uniform-entropy", "ambiguity", "suppressed")
 #: The picture's frame: left, right, top, bottom.
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70.0, 700.0, 40.0, 340.0
-_LEAST: Final = 1e-6
+_FRAME: Final = (70.0, 700.0, 40.0, 340.0)
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
@@ -134,31 +132,21 @@ def _listed(values: Any) -> str:  # noqa: ANN401 # numbers
 
 def _picture(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return where points, the frontier and the axes are drawn."""
-    low = min(-1, floor(log10(max(_LEAST, min(it["risk"] for it in points)))))
-    losses: list[float] = [it["loss"] for it in points]
-    least = 0.0 if max(losses) <= 1 else min(losses)
-    most = max(*losses, least + 1e-9)
+    from halfmask.microdata.exploring.axes import RiskAxes  # noqa: PLC0415 # as above
 
-    def across(risk: float) -> float:
-        share = (log10(max(_LEAST, risk)) - low) / -low
-        return round(_LEFT + (_RIGHT - _LEFT) * share, 1)
-
-    def down(loss: float) -> float:
-        return round(_BOTTOM - (_BOTTOM - _TOP) * (loss - least) / (most - least), 1)
-
-    placed = [{**it, "x": across(it["risk"]), "y": down(it["loss"])} for it in points]
+    axes = RiskAxes.of([(it["risk"], it["loss"]) for it in points], _FRAME)
+    placed = [
+        {**it, "x": round(axes.across(it["risk"]), 1), "y": round(axes.up(it["loss"]), 1)}
+        for it in points
+    ]
     best = [it for it in placed if it["best"]]
     steps = " ".join(f"H {it['x']} V {it['y']}" for it in best[1:])
-    risks = [step * 10.0**power for power in range(low, 0) for step in (1, 2, 5)] + [1.0]
-    step = 10.0 ** floor(log10(most - least))
-    step *= next(share for share in (0.2, 0.5, 1, 2) if (most - least) / (step * share) <= 6)
-    lines = range(ceil(least / step), floor(most / step) + 1)
     return {
         # The frontier is drawn over the others.
         "points": [it for it in placed if not it["best"]] + best,
         "path": f"M {best[0]['x']} {best[0]['y']} {steps}" if best else "",
-        "across": [(across(risk), f"{risk:g}") for risk in risks],
-        "down": [(down(line * step), f"{line * step:.3g}") for line in lines],
+        "across": [(axes.across(risk), f"{risk:g}") for risk in axes.ticks()],
+        "down": [(axes.up(loss), f"{loss:.3g}") for loss in axes.levels()],
     }
 
 

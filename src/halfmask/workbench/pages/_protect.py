@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from halfmask._errors import ParameterError, PolicyError
 from halfmask.workbench._candidate import table_to_keep
 from halfmask.workbench._controls import changes_of, controls_of
-from halfmask.workbench._estimate import estimates_of
+from halfmask.workbench._estimate import Estimates
 from halfmask.workbench._guarantee_words import in_numbers, start_parameters
 from halfmask.workbench._page import Page, PageAnswer
 from halfmask.workbench._release_kinds import KINDS, add_guarantee, change_kind
@@ -45,8 +45,8 @@ def show(desk: Desk, query: Mapping[str, str]) -> Mapping[str, Any]:
         "sensitive": [name for name, it in policy.columns.items() if it.role == "sensitive"],
         "sections": list(_sections(policy)),
         "waiting": waiting,
-        "estimate": None if waiting else estimates_of(desk).estimate(),
-        "costs": estimates_of(desk).costs() if "costs" in query and not waiting else None,
+        "estimate": None if waiting else Estimates(project).estimate(),
+        "costs": Estimates(project).costs() if "costs" in query and not waiting else None,
         "trial": job,
         "is_old": job is not None and job.arguments.get("policy") != project.policy_text(),
     }

@@ -100,6 +100,7 @@ if TYPE_CHECKING:
         synthesize,
     )
     from halfmask.minimize import Minimizer
+    from halfmask.release.reading import read_release
     from halfmask.synth import Synthesizer
     from halfmask.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
@@ -197,6 +198,7 @@ _ROOMS = {
     "protect_to": "microdata",
     "query_sql": "dp.queries",
     "read_hierarchy": "data",
+    "read_release": "release.reading",
     "synthesize": "microdata",
     "verify": "verifier",
 }
@@ -292,6 +294,7 @@ __all__ = [
     "protect_to",
     "query_sql",
     "read_hierarchy",
+    "read_release",
     "synthesize",
     "verify",
 ]

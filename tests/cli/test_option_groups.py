@@ -95,3 +95,12 @@ def test_what_is_required_is_missed():
 def test_a_group_has_its_defaults_in_python_too():
     assert Inner() == Inner(depth=3)
     assert Outer(inner=Inner()).name is None
+
+
+def test_the_help_has_own_options_first_and_groups_under_headings(run):
+    said = run("protect", "--help").out
+    own, reading, output = (
+        said.index(f"\n{it}:\n") for it in ("Options", "Reading the table", "Output")
+    )
+    assert own < said.index("--overwrite") < reading < said.index("--skip-rows") < output
+    assert output < said.index("--json")

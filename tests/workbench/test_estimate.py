@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import polars as pl
 import pytest
@@ -19,6 +20,12 @@ K, L = {"model": "k-anonymity", "k": 10}, {"model": "distinct-l-diversity", "col
 @pytest.fixture
 def adult(adult_bench):
     return adult_bench.project
+
+
+def _of(found):
+    """Return what was measured."""
+    assert found.preview is not None, found.failure
+    return found.preview
 
 
 def _preview(project, policy):
@@ -41,7 +48,7 @@ def test_a_preview_has_the_numbers_of_a_release_of_the_same_rows(adult, monkeypa
     found = Estimates(adult).estimate()
 
     release = hm.protect(adult.sample(700), adult.policy(), key=bytes(32))
-    it, risk = found.preview, release.risk
+    it, risk = _of(found), release.risk
     assert (found.rows, found.whole) == (700, 2_000)
     assert it.suppressed == release.rows["suppressed"] > 0
     assert it.smallest == risk.after_sizes.min()
@@ -83,6 +90,7 @@ def test_the_nearest_that_is_met_is_met_and_the_next_is_not(adult, guarantees, p
 
     found = table.nearest(policy)
 
+    assert found is not None
     assert (found.number, found.parameter) == (len(guarantees) - 1, parameter)
     for value, is_met in ((found.value, True), (_next(found.value, parameter), False)):
         changed = [*guarantees[:-1], {**guarantees[-1], parameter: value}]
@@ -113,7 +121,7 @@ def test_what_was_measured_is_kept_until_policy_table_or_hierarchy_change(adult)
     with adult.editing("x") as document:
         document["guarantees"][0]["k"] = 20
     second = estimates.estimate()
-    assert second.preview.smallest >= 20 > first.preview.smallest
+    assert _of(second).smallest >= 20 > _of(first).smallest
 
     tree = adult.folder / "hierarchies" / "native-country.csv"
     os.utime(tree, ns=(1, 1))
@@ -134,7 +142,9 @@ def test_a_hierarchy_that_is_edited_is_in_force_at_once(adult):
     lines = tree.read_text(encoding="utf-8").splitlines()
     tree.write_text("\n".join(lines[:3]), encoding="utf-8")
 
-    assert "native-country" in estimates.estimate().failure.what
+    failure = estimates.estimate().failure
+    assert failure is not None
+    assert "native-country" in failure.what
     tree.unlink()
     assert estimates.estimate().failure is not None
 
@@ -143,7 +153,7 @@ def test_remedies_are_measured_and_what_they_say_comes_true(adult):
     with adult.editing("x") as document:
         document["guarantees"][0]["k"] = 40
     estimates = Estimates(adult)
-    before = estimates.estimate().preview
+    before = _of(estimates.estimate())
 
     found = {it.label: it for it in estimates.costs()}
 
@@ -156,9 +166,11 @@ def test_remedies_are_measured_and_what_they_say_comes_true(adult):
     assert estimates.costs() is estimates.costs()
 
 
-def test_suppression_is_offered_where_it_saves_detail():
+def test_suppression_is_offered_where_it_saves_detail(bench):
     rows = pl.DataFrame({"age": [*range(20, 30)] * 30 + [95], "ill": ["a", "b"] * 150 + ["a"]})
-    policy = hm.Policy.from_toml("""
+    rows.write_parquet(bench.folder / "people.parquet")
+    bench.project.policy_file.write_text(
+        """
 halfmask = 1
 [columns]
 age = { role = "quasi_identifier", kind = "numeric" }
@@ -166,29 +178,17 @@ ill = { role = "sensitive", kind = "categorical" }
 [[guarantees]]
 model = "k-anonymity"
 k = 10
-""")
+""",
+        encoding="utf-8",
+    )
+    bench.project.open(str(bench.folder / "people.parquet"))
 
-    class Little:
-        stamp, folder = "a", None
-
-        def policy(self):
-            return policy
-
-        def rows(self):
-            return rows
-
-        def sample(self, n):
-            return rows.head(n)
-
-        def kept(self, _, make):
-            return make()
-
-    (found,) = (it for it in Estimates(Little()).costs() if it.action == "section")
+    (found,) = (it for it in Estimates(bench.project).costs() if it.action == "section")
 
     assert found.label == "Allow 1% suppression"
     assert found.fields == {"section": "suppression", "max_fraction": "0.01"}
     assert "1 row suppressed" in found.gain
-    then = policy.changed(suppression={"max_fraction": 0.01})
+    then = bench.project.policy().changed(suppression={"max_fraction": 0.01})
     assert f"-> {PreviewTable.of(rows, then).preview(then).kept:.1%}" in found.gain
 
 
@@ -206,8 +206,23 @@ def test_a_table_that_is_gone_is_said(adult):
     found = estimates.estimate()
 
     assert found.preview is None
-    assert found.failure.what
+    assert found.failure is not None
     assert estimates.costs() == ()
+
+
+def test_an_error_of_a_library_keeps_the_controls_and_quotes_no_cell(adult_bench, monkeypatch):
+    def fail(*_):
+        raise ValueError("Smith")
+
+    monkeypatch.setattr(PreviewTable, "of", fail)
+    adult_bench.desk.shelf.clear()
+
+    words = adult_bench.get("/protect")
+
+    assert "No release can be made by this policy" in words
+    assert "ValueError" in words
+    assert "Smith" not in adult_bench.html
+    assert 'id="g0-k"' in adult_bench.html
 
 
 def test_masks_are_counted_by_column_and_by_rows():
@@ -232,15 +247,16 @@ fraction = 0.5
 
 def test_the_code_is_compiled_in_the_background_once():
     warming = Warming()
-    assert not warming.is_running
+    states = [warming.is_running]
     warming.start()
     first = warming._thread
+    assert isinstance(first, threading.Timer)
     warming.start()
     assert warming._thread is first
-    assert warming.is_running
+    states.append(warming.is_running)
     first.cancel()
     first.join()
-    assert not warming.is_running
+    assert [*states, warming.is_running] == [False, True, False]
 
 
 def test_the_page_waits_for_the_code_and_asks_again(adult_bench, monkeypatch):

@@ -213,7 +213,7 @@ def check_whole(
         guarantee.check_persons(whole)
         if guarantee.needs_population:  # judged by what is written for the grown cells
             continue
-        if persons is not None and not guarantee.monotone_in_persons:
+        if persons is not None and not guarantee.merges_in(whole.members):
             continue
         judgement = guarantee.judge(whole)
         if not judgement.holds:

@@ -157,8 +157,11 @@ def choose_in_rounds(
     The classes of all rounds are judged together in the end, and those that miss a guarantee are
     suppressed. Where that is more than may be, one round decides.
     """
+    whole = Classes.from_codes(
+        np.zeros(n_rows, dtype=np.int64), 1, counted, person_of_row=person_of_row
+    )
     for guarantee in guarantees:
-        if not (guarantee.monotone if person_of_row is None else guarantee.monotone_in_persons):
+        if not guarantee.merges_in(whole.members):
             raise ParameterError(
                 f"{guarantee!r} isn't monotone, and classes of two rounds may be written alike.",
                 hint="Choose rounds=1.",

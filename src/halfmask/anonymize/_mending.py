@@ -232,7 +232,7 @@ def _unmet(
     )
     why = ""
     if closest.classes.members is not None and any(
-        not each.guarantee.monotone_in_persons for each in missed
+        not each.guarantee.merges_in(closest.classes.members) for each in missed
     ):
         why = " Merging may not mend it: who is in several classes counts once in what they become."
     return GuaranteeNotMetError(

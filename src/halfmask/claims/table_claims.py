@@ -98,6 +98,8 @@ class ReleasedColumn:
     range_step
         What the ends of ranges are multiples of, or the unit of time that they are starts of: the
         upper end isn't included.
+    original
+        The type of the column before its recoding, where that isn't `dtype`.
     """
 
     name: str
@@ -109,6 +111,7 @@ class ReleasedColumn:
     mask_parameters: Mapping[str, Json] | None = field(default=None, metadata=key(optional=True))
     bound_of: str | None = field(default=None, metadata=key(optional=True))
     range_step: RangeStep = field(default=None, metadata=key(optional=True))
+    original: str | None = field(default=None, metadata=key(optional=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ from halfmask.cli._explore import explore
 from halfmask.cli._failures import failure_of
 from halfmask.cli._hash import hash_
 from halfmask.cli._option_groups import flag, spreads_groups
-from halfmask.cli._options import DebugOption, show_help
+from halfmask.cli._options import CommandGroup, DebugOption, show_help
 from halfmask.cli._predict import predict
 from halfmask.cli._protect import protect, synthesize
 from halfmask.cli._query import query
@@ -61,7 +61,7 @@ def schema(
 # What click makes of the interrupt key, before we see it.
 CLICK_INTERRUPTED = 130
 
-app = typer.Typer(
+app = CommandGroup(
     name="halfmask",
     help=(
         "Let others learn from data that they must not see.\n\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from halfmask._errors import DataError
 from halfmask.cli import _rooms as rooms
@@ -40,6 +40,8 @@ assess.command()(robustness)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackOptions:
     """What a codec would send, in place of a file, and how it is attacked and judged."""
+
+    heading: ClassVar = "Attacks"
 
     vault: str | None = option("--vault VAULT: The vault that holds the codec.")
     codec: str | None = option("--codec NAME: The codec's name in the vault.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._claims import say_findings
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierOptions:
     """Releases that left before, and how their people are found in the tables."""
+
+    heading: ClassVar = "Earlier releases"
 
     earlier: list[str] | None = option(
         "--earlier RELEASE: A release of some of the same people that left before; may be given "

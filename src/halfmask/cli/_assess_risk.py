@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from halfmask.cli._console import WARNED, console, listing, printable
 from halfmask.cli._failures import UsageError
@@ -31,6 +31,8 @@ TABLES = (".csv", ".parquet")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PopulationOptions:
     """What is known of the population that the table was drawn from."""
+
+    heading: ClassVar = "Population"
 
     weights: str | None = option(
         "--weights COLUMN: The column of sampling weights: how many people of the population a "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from halfmask._errors import ColumnNotFoundError, PolicyError, ReleaseError
 from halfmask.cli import _rooms as rooms
@@ -32,6 +32,8 @@ MOST_CLASSES: Final = 50
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackerOptions:
     """What the attacker may change of a row."""
+
+    heading: ClassVar = "Attacker"
 
     budget: str | None = option(
         "--budget FILE: What the attacker may change of a row, a TOML file. By default it is "
@@ -63,6 +65,8 @@ class AttackerOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefenceOptions:
     """Which models are compared with the plain one."""
+
+    heading: ClassVar = "Defences"
 
     partitions: int = option(
         "--partitions NUMBER: Compare a vote of so many models, each trained on a part of the "

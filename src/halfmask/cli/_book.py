@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from halfmask._errors import IntegrityError, PolicyError
 from halfmask.cli import _rooms as rooms
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookOptions:
     """``[book]`` of a policy, key by key: what is given here takes its place."""
+
+    heading: ClassVar = "Book of releases"
 
     book: str | None = option(
         "--book DATASET: Check the release against all earlier ones in the book of this data set, "
@@ -95,6 +97,8 @@ def _section(keys: dict[str, Any]) -> rooms.book.BookSection:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BookPlace:
     """Where a book is: the vault, and its lock."""
+
+    heading: ClassVar = "Book of releases"
 
     vault: str = required("--vault VAULT: The vault of the book.")
     lock: LockOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from halfmask._errors import ColumnNotFoundError
 from halfmask.cli import _rooms as rooms
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 class LedgerOptions:
     """Where the ledger of a data set is."""
 
+    heading: ClassVar = "Privacy budget"
+
     vault: str = required("--vault VAULT: The private folder of the ledger, such as a vault's.")
     dataset: str | None = option(
         "--dataset NAME: The data set's name; without, the name of TABLE without its ending."
@@ -60,6 +62,8 @@ class LedgerOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseLedger:
     """The ledger that a release under an epsilon is charged to, if there is one."""
+
+    heading: ClassVar = "Privacy budget"
 
     ledger: str | None = option(
         "--ledger VAULT: For a policy with epsilon: the private folder of TABLE's ledger, made "

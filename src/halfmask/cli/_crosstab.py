@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
 
 from halfmask._errors import PolicyError
 from halfmask.cli import _rooms as rooms
@@ -46,6 +46,8 @@ _HEAD: Final = """\
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShapeOptions:
     """What is tabulated."""
+
+    heading: ClassVar = "Tables"
 
     rows: str | None = option("--rows COLUMN,COLUMN,...: The columns down the side of the table.")
     columns: str | None = option(
@@ -159,6 +161,8 @@ def _relative(path: Path, folder: Path) -> str:
 class ReadyOptions:
     """Columns of tables that are cells already."""
 
+    heading: ClassVar = "Ready tables"
+
     value: str | None = option(
         "--value COLUMN: TABLE is a ready table, or a folder of them, which are linked; this is "
         "its column of counts or sums."
@@ -191,6 +195,8 @@ class ReadyOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleOptions:
     """What makes a cell sensitive."""
+
+    heading: ClassVar = "Rules of cells"
 
     min_frequency: int | None = option(
         "--min-frequency N: A cell with fewer than N contributors is sensitive.", min=2
@@ -242,6 +248,8 @@ class RuleOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtectionOptions:
     """How cells are protected: each option is a key of ``[protection]``."""
+
+    heading: ClassVar = "Protection"
 
     method: Method | None = option(
         "--method METHOD: How cells are protected: suppression (the default) hides them, rounding, "

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from halfmask._errors import ColumnNotFoundError, DataError, PolicyError
 from halfmask.cli import _rooms as rooms
@@ -175,6 +175,8 @@ _ASSUMED = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodingOptions:
     """What is to be decoded, and how it is read."""
+
+    heading: ClassVar = "Decoding"
 
     predictions: bool = flag(
         "--predictions: Decode predictions: one column of codes or numbers, or one column of "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from halfmask._errors import ParameterError
 from halfmask.cli import _rooms as rooms
@@ -50,6 +50,8 @@ series = command_group("series", "Encode time series for forecasts on an untrust
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesOptions:
     """The settings of a codec of series, which `halfmask.encode.SeriesCodec` documents."""
+
+    heading: ClassVar = "Time series"
 
     time: str = required("--time COLUMN: The column of times.")
     entity: str | None = option("--entity COLUMN: The column that names the series of a row.")

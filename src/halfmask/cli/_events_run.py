@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from halfmask.cli._console import console, say_json
 from halfmask.cli._events_summary import as_dict, show_dry_run, show_run, show_written
@@ -31,6 +31,8 @@ POLICY = argument("POLICY: The policy, a TOML file without secrets.")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamVault:
     """What is secret, and what is known of a stream: a vault, its lock, and a name."""
+
+    heading: ClassVar = "Vault"
 
     vault: str = required(
         "--vault VAULT: The vault with the secret, the secret tables and the state of the stream."
@@ -69,6 +71,8 @@ OnErrorWord: TypeAlias = Literal["stop", "skip"]
 class EventInput:
     """Where events come from, and whether they end."""
 
+    heading: ClassVar = "Reading events"
+
     follow: bool = flag("--follow: Continue with lines that are appended to INPUT, until stopped.")
     topic: list[str] | None = option(
         "--topic KEY=VALUE: Read the Kafka topic INPUT until stopped. KEY is a setting of the "
@@ -104,6 +108,8 @@ class EventInput:
 class BadLineOptions:
     """What becomes of lines that are no events."""
 
+    heading: ClassVar = "Lines that are no events"
+
     on_error: OnErrorWord = option(
         "--on-error: What to do at an invalid line: stop, or skip and count it.", "stop"
     )
@@ -134,6 +140,8 @@ class BadLineOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DryRunOptions:
     """Whether nothing is written, and how much is read for that."""
+
+    heading: ClassVar = "Dry run"
 
     dry_run: bool = flag(
         "--dry-run: Apply the policy to the first lines of INPUT. Show counts, dropped fields "

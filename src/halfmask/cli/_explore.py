@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from halfmask._errors import ReleaseError
 from halfmask.cli import _rooms as rooms
@@ -32,6 +32,8 @@ _VARY_HINT: Final = "Write, for example, --vary t=0.2,0.4 or --vary t-closeness.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridOptions:
     """What is varied, what is measured, and by what points are compared."""
+
+    heading: ClassVar = "Policies to try"
 
     k: str | None = option("--k K,K: Values of k, such as 2,5,10. By default 2,5,10,20,50.")
     vary: list[str] | None = option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import MISSING, Field, field, fields, is_dataclass
 from functools import wraps
 from typing import Annotated, Any, Final, TypeGuard, get_type_hints
@@ -94,7 +95,7 @@ def spreads_groups(command: Callable[..., int]) -> Callable[..., int]:
     """Give a command its options, and those of each parameter whose type is a group.
 
     A group is a dataclass whose fields are options or other groups. Its other fields keep their
-    defaults.
+    defaults. Its `heading`, if it has one, is that of its options in the help.
     """
     signature = inspect.signature(command, eval_str=True)
     groups = {
@@ -122,23 +123,26 @@ def _is_group(hint: object) -> TypeGuard[type]:
     return isinstance(hint, type) and is_dataclass(hint)
 
 
-def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
+def _plain(parameter: inspect.Parameter, heading: str | None = None) -> inspect.Parameter:
     """Return a parameter as typer reads it, with its option in the type."""
     each = parameter.default
     if not isinstance(each, Field):
         return parameter
     default = inspect.Parameter.empty if each.default is MISSING else each.default
-    hint = Annotated[parameter.annotation, each.metadata[_ASKED]]  # type: ignore[name-defined] # no type of a name
+    asked = copy(each.metadata[_ASKED])  # commands may have it under other headings
+    asked.rich_help_panel = heading
+    hint = Annotated[parameter.annotation, asked]  # type: ignore[name-defined] # no type of a name
     return parameter.replace(default=default, annotation=hint)
 
 
-def _parameters(group: type) -> Iterator[inspect.Parameter]:
+def _parameters(group: type, above: str | None = None) -> Iterator[inspect.Parameter]:
+    heading = getattr(group, "heading", above)
     for name, (hint, default) in _options(group).items():
         if _is_group(hint):
-            yield from _parameters(hint)
+            yield from _parameters(hint, heading)
         else:
             given = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=hint)
-            yield _plain(given.replace(default=default))
+            yield _plain(given.replace(default=default), heading)
 
 
 def _made(group: type, given: dict[str, object]) -> object:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import typer
+from typer.core import TyperCommand
 
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import Stages, compilation_announced, console, say_json
@@ -39,6 +40,7 @@ def open_report(release: str) -> None:
 class EngineOptions:
     """Where batches are worked on."""
 
+    heading: ClassVar = "Where it runs"
     engine: str | None = option(
         "--engine ADDRESS: Where to run: local (the default), dask://HOST:PORT, "
         "dask+tls://HOST:PORT or spark://HOST:PORT. Workers read and write folders of Parquet "
@@ -76,6 +78,7 @@ DebugOption = Annotated[
 class AnswerOptions:
     """Whom a command answers."""
 
+    heading: ClassVar = "Output"
     as_json: bool = flag("--json: Write one JSON object to standard output, for programs.")
     debug: DebugOption = False
 
@@ -114,9 +117,35 @@ class SayingOptions(AnswerOptions):
             yield stages
 
 
-def command_group(name: str, about: str, *, kind: type[TyperGroup] | None = None) -> typer.Typer:
+class HeadedCommand(TyperCommand):
+    """A command whose help has its own options first, and those of groups under headings."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 # typer's own click
+        """Write the arguments and options of the help."""
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for each in self.get_params(ctx):
+            record = each.get_help_record(ctx)
+            if record is not None:
+                is_option = each.param_type_name == "option"
+                heading = getattr(each, "rich_help_panel", None) or "Options"
+                sections.setdefault(heading if is_option else "Arguments", []).append(record)
+        for heading, records in sections.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+class CommandGroup(typer.Typer):
+    """A command of commands whose help has headings."""
+
+    def command(self, name: str | None = None, **more: Any) -> Callable[..., Any]:  # noqa: ANN401 # typer's own
+        """Return what makes a command of a function."""
+        return super().command(name, **{"cls": HeadedCommand, **more})
+
+
+def command_group(name: str, about: str, *, kind: type[TyperGroup] | None = None) -> CommandGroup:
     """Return a command of commands, which shows its help if none of them is named."""
-    group = typer.Typer(
+    group = CommandGroup(
         name=name,
         help=about,
         cls=kind,

@@ -7,7 +7,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from halfmask._errors import ReleaseError
 from halfmask.cli import _rooms as rooms
@@ -31,6 +31,7 @@ COLUMNS = "COLUMN,COLUMN,..."
 class ChosenColumns:
     """Columns and levels in the place of a policy."""
 
+    heading: ClassVar = "Without POLICY"
     quasi_identifiers: str | None = option(
         f"--quasi-identifiers {COLUMNS}: Without POLICY: every column that an attacker could know."
     )
@@ -131,6 +132,7 @@ FEW_SETS = 5
 class PolicyFile:
     """Where a proposed policy goes."""
 
+    heading: ClassVar = "The proposed policy"
     out: str | None = option(
         "--out -o POLICY: Write the proposed policy to this file, with comments; - prints it."
     )

@@ -7,7 +7,7 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from halfmask._errors import ParameterError, PolicyError, ReleaseError
 from halfmask.cli import _rooms as rooms
@@ -52,6 +52,7 @@ KEY_FILE = option(
 class ReleaseInputs:
     """What is given besides a table and a policy."""
 
+    heading: ClassVar = "People, order and keys"
     persons: str | None = option(
         "--persons FILE: Where POLICY names the person: a file to write outside of OUT that says "
         "which rows are of one person. halfmask verify --persons FILE counts persons again. Keep "

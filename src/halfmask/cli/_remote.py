@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
 
 from halfmask._errors import ParameterError, TrainerError
 from halfmask.cli import _rooms as rooms
@@ -39,6 +39,8 @@ SOURCE = argument(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithHasher:
     """The hasher of a vault, where one was given."""
+
+    heading: ClassVar = "Hasher"
 
     vault: str | None = option("--vault VAULT: The vault that holds the hasher.")
     hasher: str | None = option("--hasher NAME: The hasher's name in the vault.")
@@ -127,6 +129,8 @@ MAX_IN_FLIGHT = 32
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionOptions:
     """A trainer, and how it is reached."""
+
+    heading: ClassVar = "Connection"
 
     url: str = required("--url URL: The trainer's address, such as https://trainer.example:8765.")
     token_file: str = required(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from typer.core import TyperGroup
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServingAddress:
     """Where a service listens, and who may speak to it."""
+
+    heading: ClassVar = "Address"
 
     host: str = option("--host ADDRESS: The address to listen on.", "127.0.0.1")
     port: int = option(
@@ -179,6 +181,8 @@ FOLDER = argument("FOLDER: The folder of the trainer.")
 class ServingLimits:
     """How much a service takes, and keeps."""
 
+    heading: ClassVar = "Limits"
+
     keep_log: bool = flag("--keep-log: Keep all examples on disk, not only the latest.")
     body_mib: int = option(
         "--body-mib N: Maximum size of the body of a request.", 16, min=1, max=256
@@ -211,6 +215,8 @@ class ServingLimits:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenLimits:
     """How much the holder of a token may ask for."""
+
+    heading: ClassVar = "Limits"
 
     requests_per_second: float | None = option(
         "--requests-per-second N: Maximum number of requests per second."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from halfmask._errors import ParameterError, VaultError
 from halfmask.cli import _rooms as rooms
@@ -39,6 +39,8 @@ CATEGORICAL = option(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodecOptions:
     """The settings of a codec, under their own names."""
+
+    heading: ClassVar = "Codec"
 
     learner: LearnerName = required(
         "--learner: The kind of model: trees (and boosting), distances (and kernels, ridge), "
@@ -281,6 +283,8 @@ HASHERS = Stored(before="hasher", called="hasher", made_by="halfmask hash --fit 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashOptions:
     """The settings of a hasher; what isn't given is `halfmask.KeyedHasher`'s default."""
+
+    heading: ClassVar = "Hashing"
 
     bits: int | None = option(
         "--bits: Indices are below 2 to the power of this number.  [default: 22]", min=1, max=31

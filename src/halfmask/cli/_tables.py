@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from halfmask._errors import ColumnNotFoundError, ParameterError
 from halfmask.cli import _rooms as rooms
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class HeaderOptions:
     """Where the rows of a table begin, and what its columns are called."""
 
+    heading: ClassVar = "Reading the table"
     header: bool | None = option(
         "--header/--no-header: State whether the first row of a CSV file has the column names. "
         "Without either option, a first row that looks like data is an error."
@@ -58,6 +59,7 @@ class HeaderOptions:
 class ColumnOptions:
     """The types of columns, and how their cells are written."""
 
+    heading: ClassVar = "Reading the table"
     dtype: list[str] | None = option(
         "--dtype COLUMN=TYPE: A column's type: string, integer, float, boolean, date, datetime, "
         "or datetime_utc or datetime_Europe/Berlin for times with a zone; may be given more than "
@@ -121,6 +123,7 @@ def _pairs(
 class FormOptions:
     """How a file is written."""
 
+    heading: ClassVar = "Reading the table"
     format: FileFormat | None = option(
         "--format FORMAT: TABLE's format, if its name doesn't state it: csv, tsv, parquet, arrow "
         "(a file), arrows (a stream) or jsonl."
@@ -150,6 +153,7 @@ class FormOptions:
 class Reading:
     """How a table is to be read."""
 
+    heading: ClassVar = "Reading the table"
     leave_out: list[str] | None = option(
         "--leave-out COLUMN: A column to leave out; may be given more than once."
     )

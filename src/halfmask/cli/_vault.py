@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import typer
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PseudonymVault:
     """A vault and its lock, where a policy has pseudonyms with the scope ``"vault"``."""
+
+    heading: ClassVar = "Vault"
 
     vault: str | None = option(
         '--vault VAULT: The vault with the key of pseudonyms, for masks with scope = "vault", or '
@@ -69,6 +71,8 @@ _MOST_BYTES = 8192
 class LockOptions:
     """The lock of a vault."""
 
+    heading: ClassVar = "Lock of the vault"
+
     key_file: str | None = option(
         "--key-file FILE: Use this key file as the lock; its mode must be 0600."
     )
@@ -107,6 +111,8 @@ class LockOptions:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewLockOptions:
     """The lock that a vault is to get in place of its own."""
+
+    heading: ClassVar = "Lock of the vault"
 
     new_key_file: str | None = option(
         "--new-key-file FILE: Change the lock to this key file. A missing file is created."

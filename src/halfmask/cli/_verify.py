@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from halfmask._errors import VerificationError
 from halfmask.cli import _rooms as rooms
@@ -114,6 +114,8 @@ REMAKE_LINES = "Don't hand it over, or don't trust it; make it again."
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnersFiles:
     """What only the owner of a release has, and claims are checked against."""
+
+    heading: ClassVar = "Files of the owner"
 
     persons: str | None = option(
         "--persons FILE: For guarantees that count persons: the file that halfmask protect "

@@ -11,7 +11,8 @@ from halfmask._validation import integer_at_least
 from halfmask.guarantees._guarantee import Criterion, Guarantee, Levels, Met
 
 if TYPE_CHECKING:
-    from halfmask.guarantees._classes import Classes
+    from halfmask.guarantees._classes import Classes, Ints
+    from halfmask.guarantees._histogram import Histogram
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -41,6 +42,13 @@ class DistinctLDiversity(Guarantee):
 
     One value may still be far more frequent than the others: see entropy l-diversity.
 
+    **Persons with several values**, such as patients with several diagnoses, each have a set of
+    values. Then any ``l - 1`` values together are held by fewer persons than the class has: they
+    are counted once for each value, and the most frequent values are added up. So an attacker who
+    knows the class can't say that a person has one of ``l - 1`` values: somebody has none of them.
+    Where each person has one value, this is ``l`` different values. It isn't monotone then, since
+    a person may be in both of the classes that are merged.
+
     **Edge cases.** A missing cell counts as a value. All missing cells count as one.
 
     Examples
@@ -57,6 +65,7 @@ class DistinctLDiversity(Guarantee):
     bounded: ClassVar[str] = "l"
     monotone_with_suppression: ClassVar[bool] = True
     counts_persons: ClassVar[bool] = True
+    takes_several_values: ClassVar[bool] = True
     monotone_in_persons: ClassVar[bool] = True
 
     l: int = field(metadata={"ge": 2})
@@ -75,5 +84,21 @@ class DistinctLDiversity(Guarantee):
         return int(self.l)
 
     def _measure(self, classes: Classes) -> tuple[Levels, Met]:
-        distinct = np.diff(classes.histogram(self.column).offsets)
+        histogram = classes.histogram(self.column)
+        distinct = np.diff(histogram.offsets)
+        if classes.members is not None and len(distinct) and histogram.counts.sum() > classes.rows:
+            distinct = _values_to_cover(histogram, classes.sizes)
         return distinct.astype(np.float64), distinct >= self.l
+
+
+def _values_to_cover(histogram: Histogram, persons: Ints) -> Ints:
+    """Return for each class one more than the values whose persons are fewer than the class has.
+
+    These are its most frequent values, each with all of its persons.
+    """
+    owners = np.repeat(np.arange(len(persons)), np.diff(histogram.offsets))
+    frequent_first = np.lexsort((-histogram.counts, owners))
+    added = np.cumsum(histogram.counts[frequent_first])
+    before = np.concatenate(([0], added))[histogram.offsets[:-1]]
+    too_few = added - before[owners] < persons[owners]
+    return 1 + np.bincount(owners[too_few], minlength=len(persons))

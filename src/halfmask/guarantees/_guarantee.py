@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from halfmask.data import Hierarchy, Kind
     from halfmask.guarantees._classes import Classes
+    from halfmask.guarantees._histogram import ClassMembers
 
 
 Levels = npt.NDArray[np.float64]
@@ -110,7 +111,7 @@ class Guarantee(ABC):
     takes_several_values: ClassVar[bool] = False
     """Whether that is so, too, where a person has several values of the column."""
     monotone_in_persons: ClassVar[bool] = False
-    """Whether it stays monotone in persons: one may be in both of the classes that are merged."""
+    """Whether it stays monotone in persons who have one value: see `merges_in`."""
 
     column: str | None = field(default=None, init=False)
 
@@ -286,6 +287,22 @@ class Guarantee(ABC):
                 hint="alpha-k-anonymity is defined: it bounds the share of the persons of a class "
                 "who have a value.",
             )
+
+    def merges_in(self, members: ClassMembers | None) -> bool:
+        """Return whether merging classes that keep it gives one that keeps it.
+
+        A person may be in both of the classes, with another value in each.
+
+        Parameters
+        ----------
+        members
+            The persons of the classes; ``None`` where rows are counted.
+        """
+        if members is None:
+            return self.monotone
+        if self.column is None or not self.monotone_in_persons:
+            return self.monotone_in_persons
+        return not members.with_several_values(self.column)
 
     def criterion(self) -> Criterion | None:
         """Return the rule by which the engine tests this at every cut.

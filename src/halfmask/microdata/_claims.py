@@ -135,9 +135,15 @@ def stated_columns(classed_rows: ClassedRows) -> list[ReleasedColumn]:
                     mask_parameters=parameters,
                     bound_of=None if released == name else name,
                     range_step=_range_step(classed_rows, name),
+                    original=_original(classed_rows.source.dtypes[name], dtype),
                 )
             )
     return columns
+
+
+def _original(before: pl.DataType, released: pl.DataType) -> str | None:
+    """Return the type before a recoding, unless it is released; types of categories name them."""
+    return None if before == released or before in (pl.Enum, pl.Categorical) else str(before)
 
 
 def _range_step(classed_rows: ClassedRows, name: str) -> float | str | None:

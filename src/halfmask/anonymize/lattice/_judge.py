@@ -100,8 +100,9 @@ class TableJudge:
         """
         if self._people is not None and self._people.missing:
             return False  # who has a missing cell doesn't fit the root
-        if self._raw.classes().members is not None:
-            kept = all(each.monotone_in_persons for each in self._guarantees)
+        members = self._raw.classes().members
+        if members is not None:
+            kept = all(each.merges_in(members) for each in self._guarantees)
             return kept and not (
                 self._max_suppressed
                 and any(

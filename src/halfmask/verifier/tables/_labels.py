@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from datetime import datetime, time
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
+from halfmask.verifier.tables.labels import OR_MISSING, ROOT, Label, read_label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,25 +21,8 @@ Fits: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
 _Key: TypeAlias = "Decimal | datetime | time"
 
-#: What is written for all values of a column without a hierarchy; a value like it is quoted.
-ROOT: Final = "*"
-OR_MISSING: Final = " or missing"
-#: A set that is cut short names its first members and how many it has.
-CUT_SHORT: Final = re.compile(r"\.\.\. \d+ in all\}")
 #: More digits of a second than Python's times hold.
 FINE_SECOND: Final = re.compile(r"\.\d{6}\d*[1-9]")
-
-
-@dataclass(frozen=True, slots=True)
-class _Label:
-    """One label: a range of two ends, or the values that it names; and whether missing fits.
-
-    The upper end of an open range isn't in it.
-    """
-
-    form: Literal["range", "open range", "values"]
-    parts: tuple[str, ...]
-    missing: bool
 
 
 def value_fits(
@@ -52,7 +34,7 @@ def value_fits(
     -----
     The root covers everyone who has a value in the column, as in ARX; not who has none.
     """
-    read = [_read(label) for label in labels if label != ROOT]
+    read = [read_label(label) for label in labels if label != ROOT]
     fits = np.zeros((len(labels) + 1, len(values) + 1), dtype=np.bool_)
     fits[0, 0] = True
     rest = 1 + np.array([place for place, label in enumerate(labels) if label != ROOT], np.int64)
@@ -89,7 +71,7 @@ def bound_fits(labels: Sequence[str], values: Sequence[str], *, is_least: bool) 
     """Return which values are on the right side of each bound, itself included."""
     fits = np.zeros((len(labels) + 1, len(values) + 1), dtype=np.bool_)
     fits[0, 0] = True
-    low, high, rank = _ranks([_Label("values", (label,), False) for label in labels], values)
+    low, high, rank = _ranks([Label("values", (label,), False) for label in labels], values)
     if is_least:
         fits[1:, 1:] = rank >= low[:, None]
     else:
@@ -97,51 +79,7 @@ def bound_fits(labels: Sequence[str], values: Sequence[str], *, is_least: bool) 
     return fits
 
 
-def _read(text: str) -> _Label:
-    missing = text.endswith(OR_MISSING)
-    rest = text.removesuffix(OR_MISSING)
-    if rest.startswith("["):
-        ends = rest[1:-1].split(", ")
-        if not rest.endswith(("]", ")")) or len(ends) != 2:
-            raise VerificationError("A range of the release can't be read.")
-        form = "range" if rest.endswith("]") else "open range"
-        return _Label(form, tuple(ends), missing)  # type: ignore[arg-type] # one of both
-    if rest.startswith("{"):
-        return _Label("values", tuple(_members(rest)), missing)
-    if rest.startswith('"'):
-        return _Label("values", (_quoted(rest, 0)[0],), missing)
-    return _Label("values", (rest,), missing)
-
-
-def _members(text: str) -> list[str]:
-    """Return the members that a set names."""
-    members, at = [], 1
-    while True:
-        if text[at : at + 1] == '"':
-            member, at = _quoted(text, at)
-        else:
-            found = re.compile(r"[^,{}\[\]\"\\]*").match(text, at)
-            end = at if found is None else found.end()
-            member, at = text[at:end], end
-        members.append(member)
-        if text[at:] == "}":
-            return members
-        if not text.startswith(", ", at):
-            raise VerificationError("A set of the release can't be read.")
-        at += 2
-        if CUT_SHORT.fullmatch(text, at):
-            return members
-
-
-def _quoted(text: str, at: int) -> tuple[str, int]:
-    try:
-        member, end = json.JSONDecoder().raw_decode(text, at)
-    except ValueError:
-        raise VerificationError("A quoted label of the release can't be read.") from None
-    return str(member), end
-
-
-def _named(labels: Sequence[_Label], values: Sequence[str], *, is_number: bool) -> Fits:
+def _named(labels: Sequence[Label], values: Sequence[str], *, is_number: bool) -> Fits:
     """Return which values are named by each label."""
     places: dict[object, list[int]] = {}
     for place, value in enumerate(values):
@@ -160,13 +98,13 @@ def _same(text: str) -> object:
         return text
 
 
-def _between(labels: Sequence[_Label], values: Sequence[str]) -> Fits:
+def _between(labels: Sequence[Label], values: Sequence[str]) -> Fits:
     """Return which values lie between the ends of each label, both included."""
     low, high, rank = _ranks(labels, values)
     return (rank >= low[:, None]) & (rank < high[:, None])
 
 
-def _ranks(labels: Sequence[_Label], values: Sequence[str]) -> tuple[Ints, Ints, Ints]:
+def _ranks(labels: Sequence[Label], values: Sequence[str]) -> tuple[Ints, Ints, Ints]:
     """Return how many values are below each label, and not above it, and the rank of each value."""
     keys = [_key(value) for value in values]
     unread = keys.count(None)

@@ -33,7 +33,6 @@ from halfmask.verifier.tables._rules import (
     PeopleRule,
     TableRule,
     Unjudgeable,
-    distinct_values,
     entropy_values,
     equal_distances,
     hierarchical_distances,
@@ -43,6 +42,7 @@ from halfmask.verifier.tables._rules import (
     number,
     ordered_distances,
     recursive_ratios,
+    values_to_cover,
     whole,
 )
 
@@ -119,7 +119,7 @@ def _k_anonymity(parameters: Parameters) -> LevelRule:
 def _distinct(parameters: Parameters) -> LevelRule:
     l = whole(parameters, "l", 2)
     return LevelRule(
-        levels=lambda cells, _totals, _tree: distinct_values(cells),
+        levels=lambda cells, _totals, _tree: values_to_cover(cells),
         worst=min,
         keeps=lambda level: level >= l,
     )
@@ -236,7 +236,9 @@ def _reordered(totals: NDArray[np.int64], tree: Tree) -> NDArray[np.int64]:
 
 _checks: dict[str, ModelCheck] = {
     "k-anonymity": ModelCheck(_k_anonymity, frozenset({"k"}), of_column=False, of_persons=True),
-    "distinct-l-diversity": ModelCheck(_distinct, frozenset({"l"}), of_persons=True),
+    "distinct-l-diversity": ModelCheck(
+        _distinct, frozenset({"l"}), of_persons=True, several_values=True
+    ),
     "entropy-l-diversity": ModelCheck(_entropy, frozenset({"l"}), of_persons=True),
     "recursive-cl-diversity": ModelCheck(_recursive, frozenset({"c", "l"}), of_persons=True),
     "t-closeness": ModelCheck(_t_closeness, frozenset({"t", "distance"}), of_persons=True),

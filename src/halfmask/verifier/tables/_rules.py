@@ -211,6 +211,22 @@ def distinct_values(cells: ClassCells) -> Levels:
     return np.diff(cells.starts).astype(np.float64)
 
 
+def values_to_cover(cells: ClassCells) -> Levels:
+    """Return the least number of values of each class that may be held by all of its persons.
+
+    Where a person has several values, each is held by so many persons; those of the most frequent
+    values are added up until they are as many as the class has. Otherwise it is the number of
+    different values.
+    """
+    if cells.persons is None or cells.counts.sum() == cells.persons.sum():
+        return distinct_values(cells)
+    found = np.empty(len(cells.persons))
+    for place, persons in enumerate(cells.persons.tolist()):
+        held = np.sort(cells.counts[cells.starts[place] : cells.starts[place + 1]])[::-1]
+        found[place] = 1 + np.searchsorted(np.cumsum(held), persons)
+    return found
+
+
 def entropy_values(cells: ClassCells) -> Levels:
     """Return the exponential of the entropy of each class: as many equally frequent values."""
     shares = cells.counts / cells.sizes[cells.owners]

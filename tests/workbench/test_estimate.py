@@ -215,7 +215,7 @@ def test_an_error_of_a_library_keeps_the_controls_and_quotes_no_cell(adult_bench
         raise ValueError("Smith")
 
     monkeypatch.setattr(PreviewTable, "of", fail)
-    adult_bench.desk.shelf.clear()
+    adult_bench.project._kept.clear()
 
     words = adult_bench.get("/protect")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from halfmask._errors import HalfmaskError
@@ -11,6 +12,7 @@ from halfmask.workbench._desk import Notice, notice_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
     from halfmask.microdata import Policy
     from halfmask.microdata.exploring.preview import PreviewTable, ReleasePreview
@@ -52,6 +54,15 @@ class SampleEstimate:
     remedies: tuple[Remedy, ...] = ()
 
 
+def file_stamps(folder: Path, policy: Policy) -> tuple[tuple[int, int], ...]:
+    """Return what changes when a file does that a policy names."""
+    trees = (it.hierarchy for it in policy.columns.values())
+    named = [getattr(it, "file", None) for it in (*trees, *policy.maps.values())]
+    paths = (folder / name for name in named if name is not None)
+    found = (path.stat() for path in paths if path.exists())
+    return tuple((it.st_mtime_ns, it.st_size) for it in found)
+
+
 class Estimates:
     """Measures policies of one project; the project keeps what was measured."""
 
@@ -75,16 +86,8 @@ class Estimates:
     def _kept(self, name: str, make: Callable[[Policy], _Made]) -> _Made:
         with _MEASURING:
             policy = self._project.policy()
-            key = (name, self._project.stamp, self._files(policy))
+            key = (name, self._project.stamp, file_stamps(self._project.folder, policy))
             return self._project.kept(key, lambda: make(policy))
-
-    def _files(self, policy: Policy) -> tuple[object, ...]:
-        """Return what changes when a file does that the policy names."""
-        trees = (it.hierarchy for it in policy.columns.values())
-        named = [getattr(it, "file", None) for it in (*trees, *policy.maps.values())]
-        paths = (self._project.folder / name for name in named if name is not None)
-        found = (path.stat() for path in paths if path.exists())
-        return tuple((it.st_mtime_ns, it.st_size) for it in found)
 
     def _estimate(self, policy: Policy) -> SampleEstimate:
         from halfmask.microdata.exploring.preview import changed_cells  # noqa: PLC0415 # compiles
@@ -99,7 +102,7 @@ class Estimates:
                 return SampleEstimate(**about, preview=self._table(policy).preview(policy))
         except Exception as error:  # noqa: BLE001 # the controls that led here must stay
             nearest = tuple(self._nearest(policy))
-            return SampleEstimate(**about, failure=notice_of(error), remedies=nearest)
+            return SampleEstimate(**about, failure=_in_words(error, policy), remedies=nearest)
         return SampleEstimate(**about)
 
     def _table(self, policy: Policy) -> PreviewTable:
@@ -109,7 +112,13 @@ class Estimates:
         about = tuple(each.about for each in policy.guarantee_sections)
         slid = {"guarantee_sections", "method", "recoding", "suppression", "output"}
         said = policy.model_dump_json(exclude=slid)
-        key = ("preview", said, about, policy.split_targets, self._files(policy))
+        key = (
+            "preview",
+            said,
+            about,
+            policy.split_targets,
+            file_stamps(self._project.folder, policy),
+        )
         rows = self._project.sample
         return self._project.kept(key, lambda: PreviewTable.of(rows(ROWS), policy))
 
@@ -155,9 +164,8 @@ class Estimates:
                 gain = f"the other columns keep {kept:.1%} instead of {kept - gained:.1%}"
                 if fewer > 0:
                     gain = f"{_rows(fewer, 'fewer ')} suppressed, {gain}"
-                yield Remedy(
-                    label=f"Drop {name}", gain=gain, action="drop", fields={"column": name}
-                )
+                fields = {"column": name, "role": "identifier"}
+                yield Remedy(label=f"Drop {name}", gain=gain, action="role", fields=fields)
 
     def _suppression(self, policy: Policy, now: ReleasePreview) -> Iterator[Remedy]:
         at = policy.suppression.max_fraction
@@ -200,6 +208,18 @@ class Estimates:
             return self._table(changed).preview(changed)
         except HalfmaskError:
             return None
+
+
+def _in_words(error: Exception, policy: Policy) -> Notice:
+    """Return an error whose guarantees are named as the page names them, not as Python does."""
+    notice = notice_of(error)
+    what = notice.what
+    for section in policy.guarantee_sections:
+        about = f" of {section.about}" if section.about else ""
+        column = re.escape(f"column={section.about!r}") if section.about else ""
+        shown = rf"\b{section.made_type.__name__}\([^()]*{column}[^()]*\)"
+        what = re.sub(shown, lambda _, named=section.named + about: f"The guarantee {named}", what)
+    return replace(notice, what=what)
 
 
 def _gained(now: ReleasePreview, then: ReleasePreview | None) -> str:

@@ -40,11 +40,14 @@ _RECODINGS: Final = {
 _RISKS: Final = ("highest", "average", "all-columns")
 _LOSSES: Final = ("loss", "detail", "non-uniform-entropy", "ambiguity", "suppressed")
 #: The picture's frame: left, right, top, bottom.
+_NEAR: Final = 16
 _FRAME: Final = (70.0, 700.0, 40.0, 340.0)
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     """Show the frontier of the last exploration, and the form of the next."""
+    if not hasattr(desk.project.any_policy(), "guarantee_sections"):
+        return {"can_vary": False}
     policy = desk.project.policy()
     job = _job_of(desk, query.get("job", ""))
     found = explored_of(job)
@@ -56,7 +59,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         "found": found,
         "chosen": chosen,
         "picture": _picture(points) if points else None,
-        "is_older": bool(job and has_changed_since(job, desk.project.policy_text())),
+        "is_older": bool(job and has_changed_since(job, desk.project)),
         "methods": _METHODS,
         "recodings": _RECODINGS,
         **_axes(),
@@ -140,6 +143,11 @@ def _picture(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         for it in points
     ]
     best = [it for it in placed if it["best"]]
+    named: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for it in best:  # numbers over each other can't be read
+        named.setdefault((round(it["x"] / _NEAR), round(it["y"] / _NEAR)), []).append(it)
+    for near in named.values():
+        near[0]["label"] = ", ".join(str(it["number"]) for it in near)
     steps = " ".join(f"H {it['x']} V {it['y']}" for it in best[1:])
     return {
         # The frontier is drawn over the others.
@@ -215,7 +223,7 @@ def _open(desk: Desk, fields: Fields) -> PageAnswer:
     point = next((it for it in found["points"] if it["number"] == number), None)
     if job is None or point is None:
         raise ParameterError("This policy isn't there any more.", hint="Explore again.")
-    changed = has_changed_since(job, desk.project.policy_text())
+    changed = has_changed_since(job, desk.project)
     with desk.project.editing(f"Open policy {number} of Explore") as document:
         write_sections(document, point["sections"])
     older = " Other parts have changed since it was measured: its figures may differ."

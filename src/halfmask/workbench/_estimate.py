@@ -218,7 +218,8 @@ def _in_words(error: Exception, policy: Policy) -> Notice:
         about = f" of {section.about}" if section.about else ""
         column = re.escape(f"column={section.about!r}") if section.about else ""
         shown = rf"\b{section.made_type.__name__}\([^()]*{column}[^()]*\)"
-        what = re.sub(shown, lambda _, named=section.named + about: f"The guarantee {named}", what)
+        words = f"The guarantee {section.named}{about}"
+        what = re.sub(shown, words.replace("\\", r"\\"), what)
     return replace(notice, what=what)
 
 

@@ -101,11 +101,11 @@ def _show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _roles(policy: Policy) -> Mapping[str, str]:
+def _roles(policy: Policy) -> dict[str, str]:
     """Return the roles in words, which depend on the kind of release."""
     fate = _FATES.get(policy.kind)
     named = {role: f"{role.replace('_', '-')}: {fate}" for role in ROLES if role != "identifier"}
-    return ROLES if fate is None else ROLES | named
+    return dict(ROLES) if fate is None else ROLES | named
 
 
 def _show_one(

@@ -380,6 +380,10 @@ def test_a_file_is_imported_and_one_that_lacks_a_value_is_not(adult_bench):
     assert values[1] not in re.findall(r'class="notice bad">(.*?)</p>', adult_bench.html)[0]
     assert adult_bench.project.policy_text() == before
     assert len(list((adult_bench.folder / "hierarchies").glob("sex-*"))) == 1
+    titled = b"sex;all\n" + whole
+    words = adult_bench.post("/columns/hierarchy", files={"file": ("x.csv", titled)}, **fields)
+    assert "Of its values the table lacks 1: is one a heading?" in words
+    adult_bench.post("/columns/undo")
     commas = whole.replace(b";", b",")
     adult_bench.post("/columns/hierarchy", files={"file": ("../x.csv", commas)}, **fields)
     assert column_of(adult_bench, "sex").hierarchy.delimiter == ","

@@ -268,3 +268,22 @@ def test_the_page_waits_for_the_code_and_asks_again(adult_bench, monkeypatch):
     monkeypatch.setattr(Warming, "is_running", False)
     preview_little()
     assert "What the release keeps" in adult_bench.get("/protect?costs=1")
+
+
+def test_what_costs_most_is_what_leaves_the_others_most_detail(adult):
+    with adult.editing("x") as document:
+        document["method"] = {"name": "full-domain"}
+        document["recoding"] = {"name": "level"}
+        document["suppression"]["max_fraction"] = 0.05
+    policy = adult.policy()
+    table = PreviewTable.of(adult.rows(), policy)
+    now = table.preview(policy)
+    gains = {
+        name: sum(kept - now.detail[other] for other, kept in it.detail.items()) / len(it.detail)
+        for name, it in table.without_each_column(policy).items()
+    }
+
+    found = [it.fields["column"] for it in Estimates(adult).costs() if it.action == "role"]
+
+    assert found == sorted(gains, key=lambda name: -gains[name])[: len(found)]
+    assert len(found) == 3

@@ -358,3 +358,17 @@ k = 3
     words = bench.post("/protect/person", column="patient_id")
     assert bench.project.policy().person == "patient_id"
     assert "guarantees count rows" not in words
+
+
+def test_a_look_at_other_kinds_loses_nothing(adult_bench):
+    adult_bench.post("/protect/guarantee", number="0", k=["10", "50"])
+    before = adult_bench.project.policy_text()
+    for kind in ("synthetic", "private"):
+        adult_bench.post("/protect/kind", kind=kind)
+
+    words = adult_bench.post("/protect/kind", kind="classes")
+
+    assert "as it was before other kinds were looked at" in words
+    assert adult_bench.project.policy_text() == before
+    adult_bench.post("/protect/undo")
+    assert adult_bench.project.policy().kind == "private-microdata"

@@ -151,14 +151,14 @@ class Estimates:
         yield from self._guarantees(policy, now)
 
     def _columns(self, policy: Policy, now: ReleasePreview) -> Iterator[Remedy]:
-        """Yield the columns that cost most, by suppressed rows, then by detail."""
+        """Yield the columns that cost most: by the detail of the others, then suppressed rows."""
         gains = []
         for name, it in self._table(policy).without_each_column(policy).items():
             others = [now.detail[each] for each in it.detail]
             kept = sum(it.detail.values()) / len(others) - sum(others) / len(others)
-            gains.append((now.suppressed - it.suppressed, kept, name, it))
+            gains.append((kept, now.suppressed - it.suppressed, name, it))
         gains.sort(key=lambda each: (-each[0], -each[1]))
-        for fewer, gained, name, it in gains[:_SHOWN]:
+        for gained, fewer, name, it in gains[:_SHOWN]:
             if fewer > 0 or gained >= _GAINED:
                 kept = sum(it.detail.values()) / len(it.detail)
                 gain = f"the other columns keep {kept:.1%} instead of {kept - gained:.1%}"

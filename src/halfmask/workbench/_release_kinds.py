@@ -85,7 +85,7 @@ def _to_private(document: MutableMapping[str, Any], policy: Policy, rows: int) -
             removed.append(f"role {column.role!r}")
         removed += _without(section, ("missing", "recoding", "weight"))
         is_open |= column.least_level is None or column.least_level != column.greatest_level
-    terms = {"epsilon": _EPSILON, "delta": 10.0 ** -(len(str(rows)) + 1)}
+    terms = {"epsilon": _EPSILON, "delta": 10.0 ** -(len(str(rows)) + 2)}
     terms |= {"sampling_fraction": _DRAWN} | ({"search_epsilon": _SEARCH} if is_open else {})
     add_guarantee(document, {"model": "differential-privacy", **terms})
     return removed

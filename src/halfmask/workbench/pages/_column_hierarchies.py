@@ -373,9 +373,11 @@ def _put(project: Project, name: str, rule: Mapping[str, object]) -> str:
     set_column_key(document, name, "hierarchy", value if "groups" in rule else inline(rule))
     text = tomlkit.dumps(document)
     try:
-        _counted(project, Policy.from_toml(text, folder=project.folder), name)
+        made = _counted(project, Policy.from_toml(text, folder=project.folder), name)
     except HalfmaskError as error:
         what, hint = error.at_terminal
         raise type(error)(f"{what} Nothing was changed.", hint=hint) from None
     project.replace(text, f"{name}: another hierarchy")
-    return "The hierarchy is in force. The counts of its levels are below."
+    empty = made.frame.filter(pl.col("rows") == 0).height
+    more = f" Of its values the table lacks {empty:,}: is one a heading?" if empty else ""
+    return f"The hierarchy is in force. The counts of its levels are below.{more}"

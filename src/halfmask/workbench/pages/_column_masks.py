@@ -73,7 +73,8 @@ def choose(project: Project, name: str, given: Fields) -> str:
         set_column_key(document, name, "mask", inline(mask_parameters(made)))
         if given.has("masks"):
             return change_kind(document, project.policy(), "masks", rows.height)
-    return ""
+    said = ", ".join(f"{key} = {it}" for key, it in mask_parameters(made).items() if key != "name")
+    return f"The mask {kind.name} is in force{f', with {said}' if said else ''}."
 
 
 @cache

@@ -31,6 +31,7 @@ _USUAL: Final = ("k-anonymity", "distinct-l-diversity", "t-closeness")
 _CHOSEN: Final = ("method", "recoding")
 #: A column that so many rows can be told apart by is named.
 _SINGLES_OUT: Final = 0.05
+_KIND_CHOSEN: Final = "Kind of release: "
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> Mapping[str, Any]:
@@ -181,9 +182,26 @@ def _first_lines(kinds: Mapping[str, type[Any]]) -> list[tuple[str, str]]:
 def _choose_kind(desk: Desk, fields: Fields) -> PageAnswer:
     project, name = desk.project, fields.text("kind")
     policy, rows = project.policy(), project.rows().height
-    with project.editing(f"Kind of release: {name}") as document:
+    before = _before_kinds(project, name)
+    if before is not None:
+        project.replace(before, f"{_KIND_CHOSEN}{name}, as before")
+        return PageAnswer(notice="The policy is as it was before other kinds were looked at.")
+    with project.editing(f"{_KIND_CHOSEN}{name}") as document:
         notice = change_kind(document, policy, name, rows)
     return PageAnswer(notice=notice)
+
+
+def _before_kinds(project: Project, name: str) -> str | None:
+    """Return the policy before kinds were looked at, if it was of this kind: nothing is lost."""
+    from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
+
+    history = project.history
+    back = 0
+    while back < history.at and history.versions[history.at - back].why.startswith(_KIND_CHOSEN):
+        back += 1
+    text, wanted = history.text(-back), next((it.kind for it in KINDS if it.name == name), None)
+    before = policy_class(text).from_toml(text, folder=project.folder)
+    return text if back and getattr(before, "kind", None) == wanted else None
 
 
 def _number(desk: Desk, fields: Fields) -> int:

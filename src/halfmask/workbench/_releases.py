@@ -182,9 +182,7 @@ def make_release(
 
     home = Path(project)
     wanted: Any = policy_class(policy).from_toml(policy, folder=home)
-    given = secrets_of(wanted, home, table)
-    given.pop("book", None)  # that one only asks; without it the policy's own is opened
-    release = protect_to(table, wanted, out, **given, progress=report)
+    release = protect_to(table, wanted, out, **secrets_of(wanted, home, table), progress=report)
     manifest, found = release.written
     return {
         "name": Path(out).name,

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress
-    from halfmask.release import Release
     from halfmask.workbench._desk import Desk
     from halfmask.workbench._jobs import Job
     from halfmask.workbench._page import Fields
     from halfmask.workbench._project import Project
 
 KIND: Final = "candidate"
+#: Files of a candidate: where each row went, and what Compare shows.
+PLACES: Final = "places.npy"
+COMPARED: Final = "compared.json"
 _WORK: Final = "halfmask.workbench._candidate:make_candidate"
 
 
@@ -118,7 +120,7 @@ def make_candidate(
     from halfmask.microdata import protect_to  # noqa: PLC0415 # a job loads what it needs
     from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
     from halfmask.workbench._attacking import keep_attacks  # noqa: PLC0415 # as above
-    from halfmask.workbench._compared import keep_compared  # noqa: PLC0415 # as above
+    from halfmask.workbench._compared import keep_compared, warnings_of  # noqa: PLC0415 # as above
     from halfmask.workbench._kept_secrets import (  # noqa: PLC0415 # as above
         ask_books,
         asked_book,
@@ -135,24 +137,17 @@ def make_candidate(
     linked = keep_compared(release, folder)
     keep_attacks(release, folder, report)
     report("asking the book of earlier releases")
-    return {**_facts(release), "linked": linked, "books": ask_books(release, home)}
-
-
-def _facts(release: Release[Any]) -> dict[str, Any]:
-    """Return what pages say of a candidate; no cell is in it."""
     manifest, verification = release.written
     return {
         "kind": manifest.kind,
         "policy": manifest.policy_sha256,
         "rows": dict(release.rows),
         "claims": [
-            {
-                "sentence": each.sentence,
-                "holds": each.holds,
-                "verdict": ("holds" if each.holds else "fails") if each.checked else "not checked",
-            }
+            {"sentence": each.sentence, "holds": each.holds, "checked": each.checked}
             for each in verification.claims
         ],
-        "weaknesses": list(dict.fromkeys((*manifest.weaknesses, *verification.weaknesses))),
+        "warnings": warnings_of(release),
         "checked": list(release.checked),
+        "linked": linked,
+        "books": ask_books(release, home),
     }

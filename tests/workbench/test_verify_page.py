@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import stat
@@ -12,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from halfmask import DataError, protect
+from halfmask import DataError, VerificationError, protect
 from halfmask.verifier import verify
 from halfmask.workbench import _received
 from workbench.conftest import Bench  # type: ignore[import-not-found] # not in a package
@@ -166,6 +167,41 @@ def test_a_damaged_or_locked_zip_is_refused(tmp_path, release):
     (tmp_path / "job").rmdir()
     with pytest.raises(DataError, match="locked by a password"):
         received(tmp_path, ("r.zip", bytes(raw)))
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_that_is_packed_otherwise_and_damaged_is_refused(tmp_path, release, packing):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", packing) as archive:
+        archive.writestr("manifest.json", release["manifest.json"] * 9)
+    raw = bytearray(made.getvalue())
+    raw[60:80] = bytes(20)
+    with pytest.raises(DataError, match="can't be read"):
+        received(tmp_path, ("r.zip", bytes(raw)))
+
+
+def test_what_is_no_release_says_what_to_choose(tmp_path):
+    with pytest.raises(VerificationError) as caught:
+        received(tmp_path, ("letter.pdf", b"%PDF-1.4"))
+    assert "zip that you received" in caught.value.hint
+
+
+def test_a_receiver_compares_the_hash_of_the_owner(bench, tmp_path, release):
+    found = received(tmp_path / ".halfmask", ("r.zip", zipped(release)))
+    digest = hashlib.sha256(release["manifest.json"]).hexdigest()
+    assert digest in shown(bench, found)
+    assert "The hashes match" in bench.get(f"/verify?hash={digest.upper()}")
+    assert "The hashes differ" in bench.get(f"/verify?hash={digest[::-1]}")
+
+
+def test_a_receiver_reads_the_limits_that_the_manifest_states(tmp_path, release):
+    found = received(tmp_path, ("r.zip", zipped(release)))
+    stated = json.loads(release["manifest.json"])["weaknesses"]
+    assert stated
+    assert len(found["weaknesses"]) >= len(stated)
+    for it in stated:
+        code, _, said = it.partition(": ")
+        assert any(line.lower() == said.lower() for line in found["weaknesses"]), code
 
 
 def test_only_the_owner_of_the_process_can_read_what_was_unpacked(tmp_path, release, monkeypatch):

@@ -76,7 +76,7 @@ class History:
                 file.write(content)
 
     def _file(self, digest: str) -> Path:
-        return self.folder / f"{digest}.toml"
+        return self.folder / f"{Path(digest).name}.toml"
 
 
 def digest_of(content: bytes | str) -> str:

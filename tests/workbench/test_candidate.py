@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import halfmask
-from halfmask._errors import ParameterError, VaultError
+from halfmask._errors import VaultError
 from halfmask._progress import silent
 from halfmask.book import ReleaseBook
 from halfmask.microdata.attacked import released_rows
@@ -19,7 +19,6 @@ from halfmask.workbench._candidate import (
     make_candidate,
     stamp_of,
     start_candidate,
-    table_to_keep,
 )
 from halfmask.workbench._compared import PLACES, _singling, _sizes
 from workbench import candidates  # type: ignore[import-not-found] # not in a package
@@ -64,7 +63,7 @@ def test_a_job_makes_the_same_release_as_the_command_line(tmp_path):
     ]
     assert job.result["rows"] == dict(theirs.rows)
     assert job.result["policy"] == policy.sha256
-    assert {it["verdict"] for it in job.result["claims"]} == {"holds"}
+    assert all(it["checked"] and it["holds"] for it in job.result["claims"])
 
 
 @pytest.mark.parametrize(
@@ -207,14 +206,6 @@ def test_a_book_is_asked_and_nothing_is_booked(make, vault):
     assert len(book.releases()) == 1
     assert job.result["checked"] == []
     assert any("1" in each for each in job.result["books"]["people"]["found"])
-
-
-def test_a_password_of_a_database_is_not_written_down(bench, monkeypatch):
-    bench.project.table = "postgresql://me:CANARY@localhost/db?table=people"
-    monkeypatch.setattr(type(bench.project), "source", lambda _: None)
-    with pytest.raises(ParameterError, match="password") as caught:
-        table_to_keep(bench.project)
-    assert "CANARY" not in str(caught.value)
 
 
 def test_few_columns_single_a_row_out():

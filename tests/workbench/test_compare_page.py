@@ -34,7 +34,7 @@ def test_without_a_candidate_the_page_offers_to_make_one(tmp_path):
     assert bench.path == "/compare"
     assert "Make it" not in bench.get("/compare") or bench.finish("candidate").state == "done"
     assert bench.desk.jobs.wait(bench.desk.jobs.latest("candidate").id, 300).state == "done"
-    assert "Rows 1 to 50 of 300" in bench.get("/compare")
+    assert "Rows 1 to 20 of 300" in bench.get("/compare")
 
 
 def test_a_candidate_that_fails_says_why_and_can_be_made_again(tmp_path):
@@ -51,7 +51,7 @@ def test_a_candidate_that_fails_says_why_and_can_be_made_again(tmp_path):
 def test_changed_cells_are_marked_and_named(compared):
     bench = compared(candidates.MASKED)
     bench.get("/compare")
-    first = re.search(r"<tbody>\s*<tr>.*?</tr>\s*<tr>.*?</tr>", bench.html, re.DOTALL)[0]
+    first = re.search(r"<tbody>\s*<tr.*?</tr>\s*<tr.*?</tr>", bench.html, re.DOTALL)[0]
     assert first.count("<small>changed</small>") == first.count('<td class="changed">') == 1
     assert "<td>20</td>" in first  # 20 stays 20
     assert "<del>28</del> <ins>30</ins>" in first
@@ -59,8 +59,8 @@ def test_changed_cells_are_marked_and_named(compared):
 
 def test_rows_are_paged(compared):
     bench = compared(candidates.MASKED)
-    words = bench.get("/compare?from=250")
-    assert "Rows 251 to 300 of 300" in words
+    words = bench.get("/compare?from=290")
+    assert "Rows 281 to 300 of 300" in words
     assert "Later rows" not in words
     assert "1299" in words
     assert "1000" not in words
@@ -69,7 +69,14 @@ def test_rows_are_paged(compared):
 
 
 def test_rows_at_risk_are_named_by_number_with_what_singles_them_out(compared):
-    words = compared(CLASSES).get("/compare")
+    bench = compared(CLASSES)
+    words = bench.get("/compare")
+    assert "Listed are the first 50 of them." in words
+    link = re.search(r'href="/compare\?row=(\d+)#row-\1"', bench.html)
+    number = int(link[1])
+    bench.get(f"/compare?row={number}")
+    (marked,) = re.findall(r'<tr id="row-(\d+)" aria-current="true">', bench.html)
+    assert int(marked) == number
     assert "300 of 300 released rows are unique over all 4 released columns" in words
     listed = re.findall(r"(\d+) 1 (\d+) number ", words.partition("singled out by")[2])
     assert len(listed) == 50
@@ -91,6 +98,19 @@ def test_columns_are_pictured_most_lost_first(compared):
     assert kept == sorted(kept)
     assert len(kept) == 2
     assert bench.html.count('<svg class="chart"') == 2
+
+
+def test_all_columns_of_masks_are_named_and_what_a_mask_cuts_off_shows(compared):
+    tails = 'mask = { name = "tails", high = 50 }'
+    policy = candidates.MASKED.replace('mask = { name = "round", base = 10 }', tails)
+    bench = compared(policy)
+    bench.get("/compare")
+    shown = bench.html.partition('aria-labelledby="columns"')[2]
+    assert re.search(r"<h3>(.*?)</h3>", shown)[1] == "age"
+    assert len(re.findall(r"<h3>", shown)) == 4
+    moved = float(re.search(r"([\d.]+)% of the rows would have to change", shown)[1])
+    beyond = (candidates.people()["age"] > 51).mean()
+    assert moved >= 100 * beyond - 10
 
 
 @pytest.mark.parametrize(

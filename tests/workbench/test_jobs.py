@@ -201,10 +201,16 @@ def test_only_functions_of_the_workbench_are_run(tmp_path, kind, work):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("password", ["secret", "se:cret", "s%40cret", ""])
-def test_no_password_of_a_database_is_written_down(jobs, password):
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("me:secret@db/x", "me:se:cret@db/x", "me:s%40cret@db/x", "me:@db/x", "me:a b@db/x"),
+        *("db/x?user=me&password=secret", "me@db/x?sslpassword=secret", "db/x?p%61ssword=x"),
+    ],
+)
+def test_no_password_of_a_database_is_written_down(jobs, address):
     with pytest.raises(ParameterError, match="doesn't write"):
-        jobs.start("try", "workbench.jobs_to_try:add", table=f"postgresql://me:{password}@db/x")
+        jobs.start("try", "workbench.jobs_to_try:add", table=f"postgresql://{address}")
     assert not jobs.folder.exists()
 
 

@@ -27,6 +27,7 @@ def post(bench, action, once=None, **fields):
         bench.get("/questions")
         once = once_of(bench)
     common = {"epsilon": "0.5", "delta": "", "noise": "laplace", "once": once}
+    common["what"] = "sql" if "sql" in fields else "count"
     return bench.post(f"/questions/{action}", **{**common, **fields})
 
 
@@ -192,11 +193,42 @@ def test_question_that_cannot_be_asked_is_refused_in_words(asking, fields, words
     ],
 )
 def test_choices_write_the_question_and_plan_it(asking, chosen, sql):
-    said = post(asking, "compose", **{"compared": "=", **chosen})
+    said = post(asking, "plan", **{"compared": "=", **chosen})
     assert sql in said
     assert "Nothing is charged yet" in said
     assert ledger_of(asking).charges == ()
-    assert post(asking, "ask", once_of(asking), sql=sql).count("95 % interval") == 1
+    said = post(asking, "ask", once_of(asking), **{"compared": "=", **chosen})
+    assert said.count("95 % interval") == 1
+    assert sql in said
+    for name in ("what", "of", "group", "where"):
+        if chosen.get(name):  # what was asked stands in the form
+            assert re.search(rf'<select id="{name}".*?value="{chosen[name]}" selected', asking.html)
+
+
+def test_choices_are_asked_and_not_an_older_question(asking):
+    post(asking, "plan", what="mean", of="age")
+    said = post(
+        asking, "ask", once_of(asking), what="median", of="hours-per-week", low="0", high="99"
+    )
+    assert "MEDIAN(CLAMP(" in said
+    (charge,) = ledger_of(asking).charges
+    assert "PERCENTILE_CONT" in charge.purpose
+
+
+def test_choices_and_a_question_in_sql_are_not_both_asked(asking):
+    said = post(asking, "ask", what="count", sql=BY_SEX)
+    assert "two questions" in said
+    assert BY_SEX in said
+    assert ledger_of(asking).charges == ()
+
+
+def test_form_of_a_budget_that_is_refused_stays_as_it_was_filled(adult_bench):
+    typed = {**BUDGET, "epsilon": "1,5", "low:age": "17", "high:age": "90"}
+    typed["keys:sex"] = "Female, Male"
+    said = adult_bench.post("/questions/set", **typed)
+    assert "Epsilon of all answers together must be a number" in said
+    for value in ("1,5", "17", "Female, Male"):
+        assert f'value="{value}"' in adult_bench.html
 
 
 @pytest.mark.parametrize(
@@ -211,7 +243,7 @@ def test_choices_write_the_question_and_plan_it(asking, chosen, sql):
     ],
 )
 def test_choices_that_fit_nothing_are_refused(asking, chosen, words):
-    assert words in post(asking, "compose", **chosen)
+    assert words in post(asking, "plan", **chosen)
 
 
 def test_table_that_changed_is_refused(asking, adult_table):
@@ -273,11 +305,11 @@ def test_hostile_columns_and_cells_stay_text(bench):
     bench.post("/questions/set", **BUDGET)
     htmls.append(bench.html)
     keys = '"<img src=x onerror=alert(1)> too","a{{7*7}} too","it\'s too"'
-    post(bench, "compose", what="count", group=HOSTILE[0], keys=keys)
+    post(bench, "plan", what="count", group=HOSTILE[0], keys=keys)
     htmls.append(bench.html)
-    sql = re.search(r"<textarea[^>]*>(.*?)</textarea>", bench.html, re.DOTALL)[1]
+    sql = re.search(r"<code>(.*?)</code>", bench.html, re.DOTALL)[1]
     assert "<" not in sql
-    post(bench, "compose", what="count", where=HOSTILE[3], compared="=", value=HOSTILE[4])
+    post(bench, "plan", what="count", where=HOSTILE[3], compared="=", value=HOSTILE[4])
     htmls.append(bench.html)
     post(
         bench,

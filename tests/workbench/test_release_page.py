@@ -21,7 +21,7 @@ from halfmask.dp.ledger import PrivacyLedger
 from halfmask.vault import KeyFile, Vault
 from halfmask.verifier import verify
 from halfmask.workbench._candidate import candidate_of, start_candidate
-from halfmask.workbench._releases import place_candidate
+from halfmask.workbench._releases import place_candidate, zip_of
 from workbench.conftest import ADULT, Bench  # type: ignore[import-not-found] # not in a package
 
 pytestmark = pytest.mark.slow
@@ -100,8 +100,8 @@ def files_of(folder):
     return {it.relative_to(folder).as_posix(): it.read_bytes() for it in folder.rglob("*.*")}
 
 
-def release(bench, name="out"):
-    words = bench.post("/release/make", name=name)
+def release(bench, name="out", **fields):
+    words = bench.post("/release/make", name=name, **fields)
     job = bench.finish("release")
     assert job.state == "done", (job.error, words[-500:])
     return bench.get("/release")
@@ -185,10 +185,9 @@ def test_what_was_compared_is_what_is_released(small):
 
 def test_a_stale_candidate_is_not_released(small):
     candidate = compare(small)
-    small.post("/release/output", format="csv")
+    release(small, format="csv")
     assert tomllib.loads(small.project.policy_text())["output"]["format"] == "csv"
-    assert "has changed since" in small.get("/release")
-    release(small)
+    assert '<option value="csv" selected' in small.html
     made = read_manifest(small.folder / "out")
     assert made.policy_sha256 == small.project.any_policy().sha256
     assert made.policy_sha256 != read_manifest(candidate.folder).policy_sha256
@@ -198,11 +197,12 @@ def test_a_stale_candidate_is_not_released(small):
 def test_a_damaged_candidate_is_not_released(small):
     protect_here(small)
     made, out = small.folder / "out", small.folder / "placed"
-    claims: list[dict[str, object]] = [{"holds": True, "sentence": "It holds."}]
+    claims = [{"holds": True, "sentence": "It holds."}]
+    facts: dict[str, object] = {"claims": claims, "warnings": []}
 
     def place():
         return place_candidate(
-            lambda *_: None, small.folder, candidate=str(made), out=str(out), claims=claims
+            lambda *_: None, small.folder, candidate=str(made), out=str(out), facts=facts
         )
 
     data = next((made / "data").iterdir())
@@ -229,18 +229,17 @@ def test_an_unmet_guarantee_leaves_no_folder(tmp_path):
 def test_a_booked_release_is_booked_exactly_once(small):
     vault = Vault.create(small.folder / "vault", lock=KeyFile.create(small.folder / "vault.key"))
     book = ReleaseBook.create(vault, dataset="people")
-    words = small.post("/release/output", dataset="people", receiver="")
+    words = small.post("/release/make", name="out", dataset="people", receiver="")
     assert "receiver" in words
     assert "book" not in tomllib.loads(small.project.policy_text())
-    small.post("/release/output", dataset="people", receiver="A hospital")
-    assert tomllib.loads(small.project.policy_text())["book"]["receiver"] == "A hospital"
+    assert small.desk.jobs.latest("release") is None
     compare(small)
-    assert book.releases() == ()
-    words = release(small)
+    words = release(small, dataset="people", receiver="A hospital")
+    assert tomllib.loads(small.project.policy_text())["book"]["receiver"] == "A hospital"
     assert [(it.receiver, it.number) for it in book.releases()] == [("A hospital", 1)]
     assert "Checked against earlier releases, and booked" in words
     assert "--vault vault --vault-key-file vault.key" in words
-    small.post("/release/output", dataset="", receiver="A hospital")
+    release(small, "next", dataset="", receiver="A hospital")
     assert "book" not in tomllib.loads(small.project.policy_text())
 
 
@@ -297,7 +296,17 @@ def test_a_zip_holds_the_release_and_goes_when_it_was_sent(small):
     with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
         packed = {name: archive.read(name) for name in archive.namelist()}
     assert packed == {f"out/{name}": raw for name, raw in files_of(small.folder / "out").items()}
-    assert names_in(small.project.hidden / "downloads") == []
+    downloads = small.project.hidden / "downloads"
+    assert not any(it.is_file() for it in downloads.rglob("*"))
+
+
+def test_two_downloads_at_a_time_do_not_share_a_file(small):
+    protect_here(small)
+    first, second = (zip_of(small.project, "out") for _ in range(2))
+    assert first.name == second.name == "out.zip"
+    second.unlink()
+    with zipfile.ZipFile(first) as archive:
+        assert archive.testzip() is None
 
 
 def test_no_name_of_a_column_becomes_markup(tmp_path):

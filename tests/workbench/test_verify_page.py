@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import stat
@@ -12,7 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from halfmask import DataError, protect
+from halfmask import DataError, VerificationError, protect
 from halfmask.verifier import verify
 from halfmask.workbench import _received
 from workbench.conftest import Bench  # type: ignore[import-not-found] # not in a package
@@ -168,6 +169,41 @@ def test_a_damaged_or_locked_zip_is_refused(tmp_path, release):
         received(tmp_path, ("r.zip", bytes(raw)))
 
 
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_that_is_packed_otherwise_and_damaged_is_refused(tmp_path, release, packing):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", packing) as archive:
+        archive.writestr("manifest.json", release["manifest.json"] * 9)
+    raw = bytearray(made.getvalue())
+    raw[60:80] = bytes(20)
+    with pytest.raises(DataError, match="can't be read"):
+        received(tmp_path, ("r.zip", bytes(raw)))
+
+
+def test_what_is_no_release_says_what_to_choose(tmp_path):
+    with pytest.raises(VerificationError) as caught:
+        received(tmp_path, ("letter.pdf", b"%PDF-1.4"))
+    assert "zip that you received" in caught.value.hint
+
+
+def test_a_receiver_compares_the_hash_of_the_owner(bench, tmp_path, release):
+    found = received(tmp_path / ".halfmask", ("r.zip", zipped(release)))
+    digest = hashlib.sha256(release["manifest.json"]).hexdigest()
+    assert digest in shown(bench, found)
+    assert "The hashes match" in bench.get(f"/verify?hash={digest.upper()}")
+    assert "The hashes differ" in bench.get(f"/verify?hash={digest[::-1]}")
+
+
+def test_a_receiver_reads_the_limits_that_the_manifest_states(tmp_path, release):
+    found = received(tmp_path, ("r.zip", zipped(release)))
+    stated = json.loads(release["manifest.json"])["weaknesses"]
+    assert stated
+    assert len(found["weaknesses"]) >= len(stated)
+    for it in stated:
+        code, _, said = it.partition(": ")
+        assert any(line.lower() == said.lower() for line in found["weaknesses"]), code
+
+
 def test_only_the_owner_of_the_process_can_read_what_was_unpacked(tmp_path, release, monkeypatch):
     seen = {}
 
@@ -187,7 +223,8 @@ def shown(bench, found):
     job.mkdir(mode=0o700, parents=True)
     asked = {"kind": "verify", "arguments": {"names": ["r.zip"]}, "started": 0.0}
     (job / "job.json").write_text(json.dumps(asked), encoding="utf-8")
-    (job / "result.json").write_text(json.dumps({"result": found}), encoding="utf-8")
+    end = {"state": "done", "result": found, "at": 1.0}
+    (job / "end.json").write_text(json.dumps(end), encoding="utf-8")
     return bench.get("/verify")
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask.workbench._compared import PLACES, owners_of
+from halfmask.workbench._candidate import PLACES
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.assess.attacks import AttackReport, Finding
     from halfmask.release import Release
+    from halfmask.workbench._candidate import Candidate
+    from halfmask.workbench._desk import Desk
+    from halfmask.workbench._jobs import Job
 
 #: Record linkage compares each row with each other one: of more rows it takes an hour.
 _MOST_LINKED: Final = 4_000
 MEASURED: Final = "attacks.json"
-PICTURE: Final = "attacks.svg"
 _CLASSES: Final = (
     "On Protect, ask for diversity: l-diversity or t-closeness of the column that is inferred."
 )
@@ -39,8 +40,6 @@ _NOTHING: Final = {
     "INVALID": "Nothing follows from it, neither good nor bad.",
     "not shown": "It has too few people to be settled: more rows would show it.",
 }
-#: The policy of pages (CSP) refuses rules in a page: workbench.css has those of the picture.
-_STYLE: Final = re.compile(r"<style>.*?</style>", re.DOTALL)
 
 
 def attack_candidate(
@@ -60,21 +59,21 @@ def attack_candidate(
     from halfmask.data import open_table  # noqa: PLC0415 # as above
     from halfmask.microdata import Policy  # noqa: PLC0415 # as above
     from halfmask.microdata.attacked import read_shuffled  # noqa: PLC0415 # as above
+    from halfmask.workbench._compared import owners_of  # noqa: PLC0415 # as above
 
     known = Policy.from_toml(policy, folder=project)
     report("reading the table")
     options = known.read_options()
     original = open_table(table, options=options).read()
     target = read_shuffled(Path(release), original, known, called="The table")
+    del folder
     places = Path(release).with_name(PLACES)
     if places.is_file() and original.height <= _MOST_LINKED:
         target = replace(target, owners=owners_of(places), guarantees=known.guarantees())
     if control:
         held = open_table(control, options=options, called="The control table").read()
         target = replace(target, control=held)
-    found = attack_shuffled(target, progress=report)
-    (folder / PICTURE).write_text(_drawn(found), encoding="utf-8")
-    return _described(found)
+    return _described(attack_shuffled(target, progress=report), original.height)
 
 
 def keep_attacks(release: Release[Any], folder: Path, report: Progress) -> None:
@@ -82,7 +81,25 @@ def keep_attacks(release: Release[Any], folder: Path, report: Progress) -> None:
     found = _measured(release, report)
     if found is not None:
         (folder / MEASURED).write_text(json.dumps(_described(found)), encoding="utf-8")
-        (folder / PICTURE).write_text(_drawn(found), encoding="utf-8")
+
+
+def job_on(desk: Desk, candidate: Candidate) -> Job | None:
+    """Return the newest battery on a candidate."""
+    job = desk.jobs.latest("attack")
+    return job if job and job.arguments["release"] == str(candidate.folder) else None
+
+
+def attacks_on(desk: Desk, candidate: Candidate | None) -> dict[str, Any] | None:
+    """Return what a battery found on a fresh candidate, or what was found as it was made."""
+    if candidate is None or not candidate.is_fresh:
+        return None
+    job, measured = job_on(desk, candidate), candidate.job.folder / MEASURED
+    if job is not None and job.state == "done":
+        return dict(job.result)
+    found: dict[str, Any] | None = None
+    if measured.is_file():
+        found = json.loads(measured.read_text("utf-8"))
+    return found
 
 
 def _measured(release: Release[Any], report: Progress) -> AttackReport | None:
@@ -98,36 +115,36 @@ def _measured(release: Release[Any], report: Progress) -> AttackReport | None:
     return attack(target, unprotected=target.unprotected(), progress=report)
 
 
-def _drawn(found: AttackReport) -> str:
-    return _STYLE.sub("", found.to_svg()).replace("<svg ", '<svg class="battery" ', 1)
-
-
-def _described(found: AttackReport) -> dict[str, Any]:
+def _described(found: AttackReport, rows: int = 0) -> dict[str, Any]:
     """Return findings in sentences, and which attacks weren't run; no cell is in it."""
     from halfmask.assess.attacks import explain_verdicts  # noqa: PLC0415 # as above
 
     findings = [_explained(each) for each in found.findings]
     advised = [it["advice"] for it in findings if it["verdict"] == "broken" and it["advice"]]
+    skipped: dict[str, list[str]] = {}
+    for name, why in found.skipped:
+        reason = f"needs {why}"
+        if "(owners)" in why and rows > _MOST_LINKED:
+            reason = f"compares each row with each other one: too long with {rows:,} rows"
+        skipped.setdefault(reason, []).append(name.replace("/", ": "))
+    for name, why in found.too_few:
+        skipped.setdefault(why, []).append(name)
     return {
         "summary": Counter(it["verdict"] for it in findings),
         "advice": list(dict.fromkeys(advised)),
         "findings": findings,
         "meanings": explain_verdicts(found.findings),
-        "skipped": [[name.replace("/", ": "), why] for name, why in found.skipped],
-        "too_few": [[name, why] for name, why in found.too_few],
+        "skipped": list(skipped.items()),
     }
 
 
 def _explained(finding: Finding) -> dict[str, str]:
-    outcome, raw = finding.outcome, finding.positive_control
+    outcome = finding.outcome
     family = outcome.attack.partition("/")[0]
     advice = _ADVICE.get(family, "") if finding.verdict == "broken" else ""
     return {
-        "family": family,
         "attack": outcome.attack.rpartition("/")[2].replace("_", " ").replace("-", " "),
         "measure": outcome.measure,
-        "raw": "not run" if raw is None else f"{raw.success.value:.3f}",
-        "reference": f"{outcome.reference.value:.3f}",
         "sentence": _sentence(finding),
         "verdict": finding.verdict,
         "advice": advice or _NOTHING.get(finding.verdict, ""),

@@ -13,20 +13,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
-
-from halfmask._errors import ParameterError
-from halfmask.data import is_database_url
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress
-    from halfmask.release import Release
     from halfmask.workbench._desk import Desk
     from halfmask.workbench._jobs import Job
     from halfmask.workbench._page import Fields
     from halfmask.workbench._project import Project
 
 KIND: Final = "candidate"
+#: Files of a candidate: where each row went, and what Compare shows.
+PLACES: Final = "places.npy"
+COMPARED: Final = "compared.json"
 _WORK: Final = "halfmask.workbench._candidate:make_candidate"
 
 
@@ -44,12 +42,11 @@ def start_candidate(desk: Desk) -> Job:
     """Make a candidate of the open table by the policy; raise where there can't be one."""
     project = desk.project
     project.any_policy()
-    table = table_to_keep(project)
     return desk.jobs.start(
         KIND,
         _WORK,
         policy=project.policy_text(),
-        table=table,
+        table=table_to_keep(project),
         project=str(project.folder),
         stamp=stamp_of(project),
     )
@@ -76,15 +73,9 @@ def cancel(desk: Desk, fields: Fields) -> None:
 
 
 def table_to_keep(project: Project) -> str:
-    """Return the open table as a job may write it down; raise where that can't be."""
-    table = str(project.table)
+    """Return the open table as jobs name it, which write no password down; raise without one."""
     project.source()
-    if is_database_url(table) and urlsplit(table).password is not None:
-        raise ParameterError(
-            "The address of the database has a password, which the workbench doesn't write down.",
-            hint="Keep the password in ~/.pgpass, and give the address without it.",
-        )
-    return table
+    return str(project.table)
 
 
 def candidate_of(desk: Desk) -> Candidate | None:
@@ -129,35 +120,34 @@ def make_candidate(
     from halfmask.microdata import protect_to  # noqa: PLC0415 # a job loads what it needs
     from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
     from halfmask.workbench._attacking import keep_attacks  # noqa: PLC0415 # as above
-    from halfmask.workbench._compared import keep_compared  # noqa: PLC0415 # as above
-    from halfmask.workbench._kept_secrets import ask_books, secrets_of  # noqa: PLC0415 # as above
+    from halfmask.workbench._compared import keep_compared, warnings_of  # noqa: PLC0415 # as above
+    from halfmask.workbench._kept_secrets import (  # noqa: PLC0415 # as above
+        ask_books,
+        asked_book,
+        secrets_of,
+    )
 
     home = Path(project)
     wanted: Any = policy_class(policy).from_toml(policy, folder=home)
     given = secrets_of(wanted, home, table)
+    if (section := getattr(wanted, "book", None)) is not None:
+        given["book"] = asked_book(given["vault"], section)
     release = protect_to(table, wanted, folder / "release", **given, progress=report)
     report("comparing with the table")
     linked = keep_compared(release, folder)
     keep_attacks(release, folder, report)
     report("asking the book of earlier releases")
-    return {**_facts(release), "linked": linked, "books": ask_books(release, home)}
-
-
-def _facts(release: Release[Any]) -> dict[str, Any]:
-    """Return what pages say of a candidate; no cell is in it."""
     manifest, verification = release.written
     return {
         "kind": manifest.kind,
         "policy": manifest.policy_sha256,
         "rows": dict(release.rows),
         "claims": [
-            {
-                "sentence": each.sentence,
-                "holds": each.holds,
-                "verdict": ("holds" if each.holds else "fails") if each.checked else "not checked",
-            }
+            {"sentence": each.sentence, "holds": each.holds, "checked": each.checked}
             for each in verification.claims
         ],
-        "weaknesses": list(dict.fromkeys((*manifest.weaknesses, *verification.weaknesses))),
+        "warnings": warnings_of(release),
         "checked": list(release.checked),
+        "linked": linked,
+        "books": ask_books(release, home),
     }

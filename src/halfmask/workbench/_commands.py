@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
 from halfmask.data import is_database_url
-from halfmask.workbench._kept_secrets import find_vault, is_charged, needs_vault, open_ledger
+from halfmask.data.io.database_url import has_password
+from halfmask.workbench._kept_secrets import (
+    dataset_of,
+    find_ledger,
+    find_vault,
+    is_charged,
+    needs_vault,
+)
 
 if TYPE_CHECKING:
     from halfmask.workbench._project import Project
@@ -18,10 +23,9 @@ def shell_lines(project: Project, name: str) -> str:
     """Return the lines for a terminal that make a release of a name."""
     policy, home = project.any_policy(), project.folder
     words = ["halfmask", "protect", _table(project), project.policy_file.name, name]
-    vault = _vault(policy, home)
-    if vault is not None:
+    if needs_vault(policy) and (vault := find_vault(home)):
         words += ["--vault", vault[0].name, "--vault-key-file", vault[1].name]
-    if (ledger := _ledger(policy, project)) is not None:
+    if is_charged(policy) and (ledger := find_ledger(home, str(project.table))):
         words += ["--ledger", ledger.name]
     return f"cd {shlex.quote(str(home))}\n{shlex.join(words)}"
 
@@ -33,15 +37,15 @@ def python_lines(project: Project, name: str) -> str:
     kind = "halfmask.Policy" if is_of_people else "TablesPolicy"
     table = _table(project)
     given, imports = [], [] if is_of_people else ["from halfmask.crosstabs import TablesPolicy"]
-    vault = _vault(policy, home)
-    if vault is not None:
+    if needs_vault(policy) and (vault := find_vault(home)):
         imports.append("from halfmask.vault import KeyFile, Vault")
-        folder, key = (repr(it.name) for it in vault)
+        folder, key = (repr(it.name) for it in vault[:2])
         given.append(f"vault=Vault.open(folder / {folder}, lock=KeyFile(folder / {key}))")
-    if (ledger := _ledger(policy, project)) is not None:
+    if is_charged(policy) and (ledger := find_ledger(home, table)):
         imports.append("from halfmask.dp.ledger import PrivacyLedger")
-        dataset = Path(table).name.partition(".")[0]
-        given.append(f"ledger=PrivacyLedger.open(folder / {ledger.name!r}, dataset={dataset!r})")
+        given.append(
+            f"ledger=PrivacyLedger.open(folder / {ledger.name!r}, dataset={dataset_of(table)!r})"
+        )
     where = repr(table) if is_database_url(table) else f"folder / {table!r}"
     lines = [
         *("from pathlib import Path", "", "import halfmask", *imports, ""),
@@ -63,20 +67,7 @@ def _table(project: Project) -> str:
     """Return the table as a command names it, from the folder of the workbench."""
     table, file = str(project.table), project.table_file
     if file is None:
-        return table if urlsplit(table).password is None else "DATABASE"
+        return "DATABASE" if has_password(table) else table
     where = file.absolute()
     inside = where.is_relative_to(project.folder) and not file.name.startswith("-")
     return str(where.relative_to(project.folder) if inside else where)
-
-
-def _vault(policy: Any, home: Path) -> tuple[Path, Path] | None:  # noqa: ANN401 # of any kind
-    is_needed = getattr(policy, "book", None) is not None or needs_vault(policy)
-    return find_vault(home) if is_needed else None
-
-
-def _ledger(policy: Any, project: Project) -> Path | None:  # noqa: ANN401 # as above
-    """Return the folder of the ledger that a release is charged to."""
-    if not is_charged(policy) or open_ledger(project.folder, str(project.table)) is None:
-        return None
-    name = Path(str(project.table)).name.partition(".")[0]
-    return next(iter(project.folder.glob(f"*/{name}.ledger"))).parent

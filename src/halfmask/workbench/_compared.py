@@ -7,16 +7,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import polars as pl
+
+from halfmask._random import keyed_order
+from halfmask.assess.masking.pairs import column_pairs
+from halfmask.assess.synthesis import column_pictures
+from halfmask.guarantees import class_of_row
+from halfmask.masks import TableMask
+from halfmask.microdata.charts import distribution_chart
+from halfmask.workbench._candidate import COMPARED, PLACES
+
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
     from halfmask.assess.utility import Distribution
     from halfmask.release import Release
 
-PLACES: Final = "places.npy"
-COMPARED: Final = "compared.json"
 #: No bar shows fewer rows.
 _LEAST: Final = 10
 #: So many rows at risk are listed.
@@ -30,24 +37,18 @@ _APART: Final = {
 
 def keep_compared(release: Release[Any], folder: Path) -> str:
     """Keep what Compare shows; return why rows can't be linked, or nothing where they can."""
-    import numpy as np  # noqa: PLC0415 # a job loads what it needs
-
     why = _not_linked(release)
     risk = None
     if not why:
         places = _places(release)
         np.save(folder / PLACES, places)
         risk = _rows_at_risk(release, places)
-    # Of synthetic rows the attacks say it; under an epsilon nothing was measured.
-    warnings = [] if release.kind.name == "synthetic" else _warnings(release)
-    kept = {"columns": _columns(release), "warnings": warnings, "risk": risk}
+    kept = {"columns": _columns(release), "risk": risk}
     (folder / COMPARED).write_text(json.dumps(kept), encoding="utf-8")
     return why
 
 
 def _not_linked(release: Release[Any]) -> str:
-    from halfmask.masks import TableMask  # noqa: PLC0415 # as above
-
     kind = release.kind.name
     if kind not in {"microdata", "masked"}:
         return _APART.get(kind, "This kind of release has no row for each row of the table.")
@@ -63,26 +64,18 @@ def _places(release: Release[Any]) -> NDArray[np.int64]:
 
     The key of the release draws the order, and only the process that makes it has the key.
     """
-    import numpy as np  # noqa: PLC0415 # as above
-
-    from halfmask._random import keyed_order  # noqa: PLC0415 # as above
-
     rows = release.source
     index = np.arange(rows.n_in)
     if release.kind.name == "microdata":
         if rows.schema.suppressing:  # rows without a cell that must not be missing have no class
             missing = rows.source.read(columns=rows.schema.suppressing)
-            index = index[~missing.select(_any_missing()).to_series().to_numpy()]
+            index = index[
+                ~missing.select(pl.any_horizontal(pl.all().is_null())).to_series().to_numpy()
+            ]
         index = index[rows.cells >= 0]
     places = np.full(rows.n_in, -1)
     places[index[keyed_order(len(index), key=rows.key)]] = np.arange(len(index))
     return places
-
-
-def _any_missing() -> Any:  # noqa: ANN401 # an expression of polars
-    import polars as pl  # noqa: PLC0415 # as above
-
-    return pl.any_horizontal(pl.all().is_null())
 
 
 def _rows_at_risk(release: Release[Any], places: NDArray[np.int64]) -> dict[str, Any]:
@@ -90,10 +83,6 @@ def _rows_at_risk(release: Release[Any], places: NDArray[np.int64]) -> dict[str,
 
     All released columns count: an attacker may know any of them. No cell is kept.
     """
-    import numpy as np  # noqa: PLC0415 # as above
-
-    from halfmask.guarantees import class_of_row  # noqa: PLC0415 # as above
-
     frame = release.data
     names = [name for name, dtype in frame.schema.items() if not dtype.is_nested()]
     known = [name for name in release.policy.schema().quasi_identifiers if name in names]
@@ -120,32 +109,22 @@ def _rows_at_risk(release: Release[Any], places: NDArray[np.int64]) -> dict[str,
 
 def owners_of(file: Path) -> NDArray[np.int64]:
     """Return the row of the table that each released row is, from the file of places."""
-    import numpy as np  # noqa: PLC0415 # as above
-
     return _turned(np.load(file))
 
 
 def _turned(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    import numpy as np  # noqa: PLC0415 # as above
-
     index = np.flatnonzero(places >= 0)
     return index[np.argsort(places[index])]
 
 
 def _sizes(frame: pl.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
     """Return how many rows each row equals on some columns, itself among them."""
-    import numpy as np  # noqa: PLC0415 # as above
-
-    from halfmask.guarantees import class_of_row  # noqa: PLC0415 # as above
-
     of_row, n_classes = class_of_row(frame, quasi_identifiers=columns)
     return np.bincount(of_row, minlength=n_classes)[of_row]
 
 
 def _singling(codes: Mapping[str, NDArray[np.int64]], row: int, size: int) -> list[str]:
     """Return few columns that leave no more rows than all do: each the one that leaves fewest."""
-    import numpy as np  # noqa: PLC0415 # as above
-
     left, chosen = np.arange(len(next(iter(codes.values())))), list[str]()
     while len(left) > size:
         same = {it: left[of[left] == of[row]] for it, of in codes.items() if it not in chosen}
@@ -155,22 +134,27 @@ def _singling(codes: Mapping[str, NDArray[np.int64]], row: int, size: int) -> li
     return chosen
 
 
-def _warnings(release: Release[Any]) -> list[str]:
-    """Return what cost most of the detail, and whether attacks find people again."""
+def warnings_of(release: Release[Any]) -> list[str]:
+    """Return who is singled out, what cost most of the detail, and whether people are found."""
+    facts = release.facts
+    if release.kind.name == "synthetic":
+        return []  # the attacks say it; under an epsilon nothing was measured
     if release.kind.name == "microdata":
-        return [*release.facts.utility.detail.warnings]
-    warning = getattr(getattr(release.facts, "assessment", None), "warning", None)
+        columns = facts.risk.columns
+        singled = [columns.warning, columns.advice]
+        return [it for it in (*singled, *facts.utility.detail.warnings) if it]
+    warning = getattr(getattr(facts, "assessment", None), "warning", None)
     return [warning] if warning else []
 
 
 def _columns(release: Release[Any]) -> list[dict[str, Any]]:
     """Return each column with the detail that it keeps and its picture, most lost first."""
-    from halfmask.microdata.charts import distribution_chart  # noqa: PLC0415 # as above
-
-    kept = _detail(release)
+    is_classes = release.kind.name == "microdata"
+    kept = release.facts.utility.detail.columns if is_classes else {}
     found = _distributions(release)
+    every = release.data.columns if is_classes or found else ()
     shown: list[dict[str, Any]] = []
-    for name in dict.fromkeys((*kept, *found)):
+    for name in dict.fromkeys((*kept, *found, *every)):
         picture = found.get(name)
         chart = picture and distribution_chart(name, picture, name=f"picture-{len(shown)}")
         each = {
@@ -183,15 +167,8 @@ def _columns(release: Release[Any]) -> list[dict[str, Any]]:
     return sorted(shown, key=lambda each: 1.0 if each["kept"] is None else each["kept"])
 
 
-def _detail(release: Release[Any]) -> Mapping[str, float]:
-    return release.facts.utility.detail.columns if release.kind.name == "microdata" else {}
-
-
 def _distributions(release: Release[Any]) -> Mapping[str, Distribution]:
     """Return the columns before and after that may be pictured; private rows tell nothing of it."""
-    from halfmask.assess.masking.pairs import column_pairs  # noqa: PLC0415 # as above
-    from halfmask.assess.synthesis import column_pictures  # noqa: PLC0415 # as above
-
     kind, rows = release.kind.name, release.source
     if kind == "microdata":
         found: Mapping[str, Distribution] = release.facts.utility.distributions
@@ -206,4 +183,4 @@ def _distributions(release: Release[Any]) -> Mapping[str, Distribution]:
     else:
         return {}
     pairs = column_pairs(before, after, before.columns)
-    return column_pictures(before, after, pairs, min_count=_LEAST)
+    return column_pictures(before, after, pairs, min_count=_LEAST, spans_both=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask.workbench._estimate import file_stamps
-from halfmask.workbench._jobs import write_json
+from halfmask.workbench._json_files import write_json
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress

@@ -6,8 +6,8 @@ there. A passphrase is for the terminal: a page that asks for one could be imita
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 from halfmask._errors import HalfmaskError, ParameterError, VaultError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from halfmask.book import ReleaseBook
+    from halfmask.book.section import BookSection
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.release import Release
-    from halfmask.release.booking import Booking, Departure, LeavingRows
+    from halfmask.release.booking import Booking, Departure
     from halfmask.vault import Vault
 
 _MOST_BYTES: Final = 1024
@@ -36,19 +34,9 @@ class Asked:
 
     def __init__(self, booking: Booking) -> None:
         self._booking = booking
-        self.section = booking.section
 
-    def reused(self) -> bytes | None:
-        """Return the plan of the earlier release that is to be reused."""
-        return self._booking.reused()
-
-    def waiting(self, rows: LeavingRows) -> NDArray[np.bool_]:
-        """Return which rows must wait."""
-        return self._booking.waiting(rows)
-
-    def earlier_files(self) -> AbstractContextManager[Sequence[Path]]:
-        """Yield folders with the tables that were released before."""
-        return self._booking.earlier_files()
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 # all that a booking can say
+        return getattr(self._booking, name)
 
     @contextmanager
     def leaving(self, release: Any, out: str | Path) -> Iterator[Departure]:  # noqa: ANN401 # of any kind
@@ -58,28 +46,35 @@ class Asked:
 
 
 def secrets_of(policy: Any, home: Path, table: str) -> dict[str, Any]:  # noqa: ANN401 # of any kind
-    """Return vault, ledger and book as `protect_to` takes them, where a policy needs them."""
+    """Return vault and ledger as `protect_to` takes them, where a policy needs them."""
     found: dict[str, Any] = {}
-    section = getattr(policy, "book", None)
-    if section is not None or needs_vault(policy):
-        found["vault"] = vault = open_vault(home)
+    if needs_vault(policy):
+        vault = find_vault(home)
         if vault is None:
             raise VaultError(
                 "The policy needs a vault: for pseudonyms, cell keys or a book. The folder of the "
                 "workbench has none that a key file in it opens.",
                 hint=_MAKE,
             )
-        if section is not None:
-            found["book"] = Asked(_book(vault, section.dataset).booking(section))
+        found["vault"] = vault[2]
     if is_charged(policy):
         found["ledger"] = open_ledger(home, table)
     return found
 
 
+def asked_book(vault: Vault, section: BookSection) -> Asked:
+    """Return the book of a policy, to be asked."""
+    from halfmask.book import ReleaseBook  # noqa: PLC0415 # as above
+
+    return Asked(ReleaseBook.open(vault, dataset=section.dataset).booking(section))
+
+
 def needs_vault(policy: Any) -> bool:  # noqa: ANN401 # of any kind
-    """Return whether pseudonyms or cell keys of a policy are those of a vault."""
+    """Return whether a policy has a book, or pseudonyms or cell keys of a vault."""
     from halfmask.masks.pseudonym import pseudonym_of  # noqa: PLC0415 # a job loads what it needs
 
+    if getattr(policy, "book", None) is not None:
+        return True
     if not hasattr(policy, "masks_of"):
         return getattr(policy.made_protection(), "record", None) is not None
     masks = (*policy.masks.values(), *policy.table_masks)
@@ -93,55 +88,50 @@ def is_charged(policy: Any) -> bool:  # noqa: ANN401 # of any kind
     return policy.is_private or getattr(policy.synthesis, "epsilon", None) is not None
 
 
-def open_vault(home: Path) -> Vault | None:
-    """Open the vault in a folder by a key file in it; ``None`` if there is none."""
-    return next((vault for _, _, vault in _vaults(home)), None)
-
-
-def find_vault(home: Path) -> tuple[Path, Path] | None:
-    """Return where that vault and its key file are."""
-    return next(((folder, key) for folder, key, _ in _vaults(home)), None)
-
-
-def _vaults(home: Path) -> Iterator[tuple[Path, Path, Vault]]:
+def find_vault(home: Path) -> tuple[Path, Path, Vault] | None:
+    """Return the vault in a folder that a key file there opens: where both are, and the vault."""
     from halfmask.vault import KeyFile, Vault  # noqa: PLC0415 # as above
 
-    keys = [it for it in sorted(home.iterdir()) if it.is_file() and _is_small(it)]
+    files = (it for it in sorted(home.iterdir()) if it.is_file() and not it.is_symlink())
+    keys = [it for it in files if 0 < it.stat().st_size <= _MOST_BYTES]
     for folder in sorted(it.parent for it in home.glob("*/current")):
         for key in keys:
             with suppress(VaultError):
-                yield folder, key, Vault.open(folder, lock=KeyFile(key))
+                return folder, key, Vault.open(folder, lock=KeyFile(key))
+    return None
 
 
-def _is_small(file: Path) -> bool:
-    return not file.is_symlink() and 0 < file.stat().st_size <= _MOST_BYTES
+def dataset_of(table: str) -> str:
+    """Return what a table is called in SQL, which is the name of its ledger."""
+    return Path(table).name.partition(".")[0]
 
 
-def open_ledger(home: Path, table: str) -> PrivacyLedger | None:
-    """Open the ledger of a table in a folder below the workbench's; ``None`` without any."""
-    from halfmask.dp.ledger import PrivacyLedger  # noqa: PLC0415 # as above
-
-    name = Path(table).name.partition(".")[0]
-    found = [it for it in sorted(home.glob("*/*.ledger")) if it.name == f"{name}.ledger"]
+def find_ledger(home: Path, table: str) -> Path | None:
+    """Return the folder below the workbench's in which a table has a ledger."""
+    found = [it for it in home.glob("*/*.ledger") if it.stem == dataset_of(table)]
     if len(found) > 1:
         raise ParameterError(
             "The folder of the workbench has several ledgers of the table.",
             hint="Keep the one whose budget is in force, and move the others elsewhere.",
         )
-    return PrivacyLedger.open(found[0].parent, dataset=name) if found else None
+    return found[0].parent if found else None
 
 
-def _book(vault: Vault, dataset: str) -> ReleaseBook:
-    from halfmask.book import ReleaseBook  # noqa: PLC0415 # as above
+def open_ledger(home: Path, table: str) -> PrivacyLedger | None:
+    """Open the ledger of a table; ``None`` without any."""
+    from halfmask.dp.ledger import PrivacyLedger  # noqa: PLC0415 # as above
 
-    return ReleaseBook.open(vault, dataset=dataset)
+    where = find_ledger(home, table)
+    return None if where is None else PrivacyLedger.open(where, dataset=dataset_of(table))
 
 
 def books_of(home: Path) -> list[ReleaseBook]:
     """Return the books in the vault of a folder."""
-    vault = open_vault(home)
-    names = [] if vault is None else sorted(it.stem for it in Path(vault.folder).glob("*.book"))
-    return [] if vault is None else [_book(vault, name) for name in names]
+    from halfmask.book import ReleaseBook  # noqa: PLC0415 # as above
+
+    found = find_vault(home)
+    names = [] if found is None else sorted(it.stem for it in found[0].glob("*.book"))
+    return [ReleaseBook.open(found[2], dataset=name) for name in names] if found else []
 
 
 def ask_books(release: Release[Any], home: Path) -> dict[str, dict[str, list[str]]]:

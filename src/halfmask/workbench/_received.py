@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import lzma
 import os
+import re
 import shutil
 import stat
 import zipfile
@@ -12,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask._errors import DataError
-from halfmask.claims import MANIFEST_NAME, REPORT_NAME
-from halfmask.claims.manifest import BESIDE
+from halfmask._errors import DataError, VerificationError
+from halfmask.claims import MANIFEST_NAME, REPORT_NAME, read_manifest
+from halfmask.claims.manifest import BESIDE, released_file
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress
@@ -65,24 +68,44 @@ def verdict_on(report: Progress, release: Path) -> dict[str, Any]:
     from halfmask.verifier import verify  # noqa: PLC0415 # a job loads what it needs
 
     report("counting every claim again")
-    return words_of(verify(release))
+    # An output of events has its manifest next to it.
+    has_manifest = released_file(release, MANIFEST_NAME) is not None
+    try:
+        found = verify(release)
+    except VerificationError as error:
+        hint = error.hint if has_manifest else "Choose the zip that you received, unchanged."
+        raise VerificationError(error.what, hint=hint) from None
+    if not has_manifest:
+        return {**words_of(found), "manifest": None}
+    known = () if found.is_broken else read_manifest(release).weaknesses
+    return {**words_of(found, known), "manifest": digest_of_manifest(release)}
+
+
+def digest_of_manifest(release: Path) -> str:
+    """Return the hash of a manifest, by which a receiver knows that it is the owner's."""
+    return hashlib.sha256((release / MANIFEST_NAME).read_bytes()).hexdigest()
 
 
 def words_of(found: CheckedRelease, weaknesses: Sequence[str] = ()) -> dict[str, Any]:
     """Return the verdict, what it rests on, and what it doesn't cover, as the manifest may say."""
     from halfmask.verifier.verdict import verdict_of, verdict_on_claim  # noqa: PLC0415 # as above
 
-    style = "holds" if found.holds else "broken" if found.is_broken else "unchecked"
-    open_to = list(dict.fromkeys((*weaknesses, *found.weaknesses)))
     said = found.to_dict()
     for each, claim in zip(said["claims"], found.claims, strict=True):
         each["verdict"], each["evidence"] = verdict_on_claim(claim)
+    open_to = dict.fromkeys(_without_code(it) for it in (*weaknesses, *found.weaknesses))
     return {
         **said,
         "verdict": verdict_of(found),
-        "style": style,
-        "weaknesses": open_to,
+        "style": "holds" if found.holds else "broken" if found.is_broken else "unchecked",
+        "weaknesses": list(open_to),
     }
+
+
+def _without_code(weakness: str) -> str:
+    """Return a weakness as a sentence, without the code in front of it that programs read."""
+    said = re.sub(r"^[a-z][a-z-]*: ", "", weakness)
+    return said[:1].upper() + said[1:]
 
 
 def _place(files: Sequence[Path], names: Sequence[str], where: Path) -> None:
@@ -97,6 +120,7 @@ def _place(files: Sequence[Path], names: Sequence[str], where: Path) -> None:
 def _unpack(archive: Path, where: Path) -> None:
     """Unpack a zip: plain files only, below the folder, and no more than a release may have."""
     left = MOST_BYTES
+    damaged = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError)
     try:
         with zipfile.ZipFile(archive) as packed:
             entries = packed.infolist()
@@ -115,7 +139,11 @@ def _unpack(archive: Path, where: Path) -> None:
                     continue
                 with packed.open(entry) as source:
                     left -= _write(source, where, parts, left)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError):
+    except (*damaged, RuntimeError):
+        raise _UNREADABLE from None
+    except OSError as error:
+        if error.errno is not None:  # the system's; a packer of bzip2 gives none
+            raise
         raise _UNREADABLE from None
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
+import tempfile
 import zipfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +15,7 @@ from halfmask._errors import HalfmaskError, ParameterError, ReleaseError
 from halfmask.claims import MANIFEST_NAME, read_manifest
 from halfmask.claims.manifest import entries_of, released_file
 from halfmask.data import atomic_folder
+from halfmask.workbench._received import digest_of_manifest, words_of
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress
@@ -112,35 +113,31 @@ def releases_of(project: Project) -> list[ListedRelease]:
 
 
 def zip_of(project: Project, name: str) -> Path:
-    """Return a zip of a release, to be sent and removed."""
+    """Return a zip of a release, to be sent and removed: each request has a folder of its own."""
     release = release_named(project.folder, name)
-    folder = project.hidden / "downloads"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    made = folder / f"{name}.zip"
+    downloads = project.hidden / "downloads"
+    downloads.mkdir(mode=0o700, exist_ok=True)
+    for sent in downloads.iterdir():
+        if sent.is_dir() and not any(sent.iterdir()):
+            sent.rmdir()
+    made = Path(tempfile.mkdtemp(dir=downloads)) / f"{name}.zip"
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for entry in sorted(entries_of(release)):
             file = released_file(release, entry)
             if file is not None:
                 archive.write(file, f"{name}/{entry}")
-    made.chmod(0o600)
     return made
 
 
-def digest_of_manifest(release: Path) -> str:
-    """Return the hash of a manifest, by which a receiver knows that it is the owner's."""
-    return hashlib.sha256((release / MANIFEST_NAME).read_bytes()).hexdigest()
-
-
 def place_candidate(
-    report: Progress, folder: Path, *, candidate: str, out: str, claims: list[dict[str, Any]]
+    report: Progress, folder: Path, *, candidate: str, out: str, facts: dict[str, Any]
 ) -> dict[str, Any]:
     """Put the candidate to its place, byte for byte, and verify it there.
 
-    `claims` is what was found when it was made: some can only be checked with the table.
+    `facts` say what was found when it was made: some claims can only be checked with the table.
     """
     del folder
     from halfmask.verifier import verify  # noqa: PLC0415 # a job loads what it needs
-    from halfmask.workbench._received import words_of  # noqa: PLC0415 # as above
 
     report("writing")
     with atomic_folder(out, what="release") as place:
@@ -154,7 +151,7 @@ def place_candidate(
     if page.is_file():
         shutil.copyfile(page, f"{out}{OWNER}")
     words = words_of(found, weaknesses)
-    for now, then in zip(words["claims"], claims, strict=True):
+    for now, then in zip(words["claims"], facts["claims"], strict=True):
         if then["holds"] and now["verdict"] == "not checked":  # it was, with the table
             now |= {"verdict": "holds", "evidence": now["basis"], "sentence": then["sentence"]}
     if words["style"] == "unchecked" and all(
@@ -166,6 +163,7 @@ def place_candidate(
         "manifest": digest,
         "is_placed": True,
         "found": words,
+        "warnings": facts["warnings"],
         "checked": [],
     }
 
@@ -177,19 +175,18 @@ def make_release(
     del folder
     from halfmask.microdata import protect_to  # noqa: PLC0415 # as above
     from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
+    from halfmask.workbench._compared import warnings_of  # noqa: PLC0415 # as above
     from halfmask.workbench._kept_secrets import secrets_of  # noqa: PLC0415 # as above
-    from halfmask.workbench._received import words_of  # noqa: PLC0415 # as above
 
     home = Path(project)
     wanted: Any = policy_class(policy).from_toml(policy, folder=home)
-    given = secrets_of(wanted, home, table)
-    given.pop("book", None)  # that one only asks; without it the policy's own is opened
-    release = protect_to(table, wanted, out, **given, progress=report)
+    release = protect_to(table, wanted, out, **secrets_of(wanted, home, table), progress=report)
     manifest, found = release.written
     return {
         "name": Path(out).name,
         "manifest": digest_of_manifest(Path(out)),
         "is_placed": False,
         "found": words_of(found, manifest.weaknesses),
+        "warnings": warnings_of(release),
         "checked": list(release.checked),
     }

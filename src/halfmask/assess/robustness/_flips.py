@@ -12,6 +12,7 @@ import polars as pl
 from halfmask._errors import ParameterError
 from halfmask._foreign import foreign
 from halfmask._validation import integer_at_least
+from halfmask.assess._one_thread import one_thread
 from halfmask.assess.robustness._black_box import (
     asked_of,
     differ,
@@ -83,14 +84,11 @@ def cost_to_flip(
     certified. Whole numbers and truth values, by a column's type, stay such; of linear models with
     the norm ``"sum"`` they are certified from below.
     """
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads with scikit-learn
-
     if not isinstance(budget, AttackerBudget):
         raise ParameterError("The 'budget' parameter of cost_to_flip must be an AttackerBudget.")
     integer_at_least(0, owner="cost_to_flip", effort=effort, random_state=random_state)
     asked: dict[str, Any] = {"seen": seen, "difference": difference}
-    # Threads that wait for each other in a busy machine cost more than they save: 80 s for 4.
-    with threadpool_limits(limits=1, user_api="openmp"):
+    with one_thread():
         known = flip_by_model(model, rows, budget, **asked) if budget.knows == "model" else None
         if known is not None and known.exact.all():
             return known

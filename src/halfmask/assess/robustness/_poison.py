@@ -11,6 +11,7 @@ import polars as pl
 
 from halfmask._errors import DataError
 from halfmask._foreign import foreign
+from halfmask.assess._one_thread import one_thread
 from halfmask.assess.robustness._budget import is_number, numbers
 
 if TYPE_CHECKING:
@@ -129,7 +130,6 @@ def _inserted(labels: Values, copied: Ints, towards: Any, **trigger: Any) -> Hos
 def _typical(rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> tuple[Any, Ints]:
     """Return the largest class, and rows of others, by the confidence of a surrogate model."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 # loads late
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # the same
 
     classes, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     most = max(1, MOST_LEARNED // len(classes))
@@ -137,7 +137,7 @@ def _typical(rows: pl.DataFrame, labels: Values, rng: np.random.Generator) -> tu
     learned = np.concatenate(of_class)
     model = HistGradientBoostingClassifier(max_iter=30, early_stopping=False, random_state=0)
     failed = f"The surrogate model couldn't be fitted to {len(learned):,} rows"
-    with foreign(failed), threadpool_limits(limits=1, user_api="openmp"):  # of so few rows
+    with foreign(failed), one_thread():  # of so few rows
         cells = [it if is_number(it) else it.cast(pl.String).rank("dense") for it in rows]
         features = np.nan_to_num(np.column_stack([numbers(each) for each in cells]))
         chances = model.fit(features[learned], codes[learned]).predict_proba(features)

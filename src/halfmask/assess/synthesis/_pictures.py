@@ -99,23 +99,33 @@ def associations(
 
 
 def column_pictures(
-    original: pl.DataFrame, released: pl.DataFrame, pairs: Sequence[ColumnPair], *, min_count: int
+    original: pl.DataFrame,
+    released: pl.DataFrame,
+    pairs: Sequence[ColumnPair],
+    *,
+    min_count: int,
+    spans_both: bool = False,
 ) -> dict[str, Distribution]:
-    """Picture each column in both tables; one that can't be pictured is left out."""
+    """Picture each column in both tables; one that can't be pictured is left out.
+
+    What only the original has is in no bar of its own, unless ``spans_both``: for its owner.
+    """
     found = {}
     for pair in pairs:
         cells, drawn = original[pair.name], released[pair.name]
         is_amount = cells.dtype.is_numeric() or cells.dtype in (pl.Date, pl.Datetime)
         if pair.is_number and is_amount:
-            picture = _amounts(cells, drawn, min_count)
+            picture = _amounts(cells, drawn, min_count, spans_both=spans_both)
         else:
-            picture = _categories(cells, drawn, min_count)
+            picture = _categories(cells, drawn, min_count, spans_both=spans_both)
         if picture is not None:
             found[pair.name] = picture
     return found
 
 
-def _amounts(cells: pl.Series, drawn: pl.Series, min_count: int) -> Distribution | None:
+def _amounts(
+    cells: pl.Series, drawn: pl.Series, min_count: int, *, spans_both: bool
+) -> Distribution | None:
     numbers = (_numbers(each) for each in (cells, drawn))
     there = [each[np.isfinite(each)] for each in numbers]
     if not all(len(each) for each in there):
@@ -127,7 +137,9 @@ def _amounts(cells: pl.Series, drawn: pl.Series, min_count: int) -> Distribution
     sizes = np.ones(len(there[1]), dtype=np.int64)
     zone = getattr(cells.dtype, "time_zone", None)
     label = date_label(high - low, zone) if cells.dtype.is_temporal() else None
-    return numeric_distribution(there[0], extents, sizes, min_count=min_count, label=label)
+    return numeric_distribution(
+        there[0], extents, sizes, min_count=min_count, label=label, spans_both=spans_both
+    )
 
 
 def _numbers(cells: pl.Series) -> Floats:
@@ -137,9 +149,12 @@ def _numbers(cells: pl.Series) -> Floats:
     return cells.cast(pl.Float64).to_numpy()
 
 
-def _categories(cells: pl.Series, drawn: pl.Series, min_count: int) -> Distribution | None:
+def _categories(
+    cells: pl.Series, drawn: pl.Series, min_count: int, *, spans_both: bool
+) -> Distribution | None:
     before, after = (_counts(each) for each in (cells, drawn))
-    return categorical_distribution(before, after, in_release=after, min_count=min_count)
+    may = before if spans_both else after
+    return categorical_distribution(before, after, in_release=may, min_count=min_count)
 
 
 def _counts(cells: pl.Series) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from halfmask._facts import Facts
+from halfmask.assess._one_thread import one_thread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,8 +173,6 @@ def trained_models(
     tuple of LearnerScores
         Empty where the label has one value, or fewer than 50 rows could be tested.
     """
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads with scikit-learn
-
     aim = next(pair for pair in pairs if pair.name == label)
     test = next(pair for pair in control if pair.name == label)
     features = [
@@ -190,7 +189,7 @@ def trained_models(
         tables = _common_classes(tables)
     if len(tables[2][1]) < 50 or any(len(np.unique(y)) < 2 for _, y in tables):
         return ()
-    with threadpool_limits(limits=1):
+    with one_thread(None):
         return tuple(
             LearnerScores(
                 learner=name,

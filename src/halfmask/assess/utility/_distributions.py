@@ -81,11 +81,12 @@ def numeric_distribution(
     *,
     min_count: int,
     label: Callable[[float], str] | None = None,
+    spans_both: bool = False,
 ) -> Distribution | None:
     """Picture a numeric column before and after.
 
-    Numbers outside of what is released are counted in the first and last bin. Missing ones aren't
-    drawn.
+    Numbers outside of what is released are counted in the first and last bin, unless bins are to
+    span both. Missing ones aren't drawn.
 
     Examples
     --------
@@ -105,11 +106,14 @@ def numeric_distribution(
     if not stated.any() or not raw.size:
         return None
     low, high, weight = released.low[stated], released.high[stated], sizes[stated]
-    spread = float(high.max()) - float(low.min())
+    least, greatest = float(low.min()), float(high.max())
+    if spans_both:
+        least, greatest = min(least, float(raw.min())), max(greatest, float(raw.max()))
+    spread = greatest - least
     if not math.isfinite(spread) or 0 < spread < NARROWEST:
         return None
     whole = bool(np.all(low == np.floor(low)) and np.all(high == np.floor(high)))
-    edges = _nice_edges(float(low.min()), float(high.max()), whole=whole)
+    edges = _nice_edges(least, greatest, whole=whole)
     if (np.diff(edges) <= 0).any():  # whole numbers beyond 2**53, nearer than floats are
         return None
     before = np.histogram(np.clip(raw, edges[0], edges[-1]), edges)[0].astype(np.float64)

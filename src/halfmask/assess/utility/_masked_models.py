@@ -11,6 +11,7 @@ import numpy as np
 from halfmask._errors import DataError, ParameterError
 from halfmask._facts import Facts
 from halfmask._validation import integer_at_least, number_between, one_of
+from halfmask.assess._one_thread import one_thread
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -107,11 +108,8 @@ def propensity_mse(
     """
     one_of(("logistic", "cart"), owner="propensity_mse", model=model)
     integer_at_least(0, owner="propensity_mse", random_state=random_state)
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads with scikit-learn
-
     features, labels = _stacked(original, masked)
-    # Threads that wait for each other in a busy machine cost more than they save.
-    with threadpool_limits(limits=1):
+    with one_thread(None):
         fit = _by_logistic if model == "logistic" else _by_tree
         pmse, null = fit(features, labels, random_state)
     return PropensityFit(model=model, pmse=pmse, null=null, rows=len(labels))
@@ -263,10 +261,7 @@ def interval_overlap(
             "The tables of interval_overlap must have the same features. "
             f"Got {x.shape[1]} and {z.shape[1]}."
         )
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads late
-
-    # Threads that wait for each other in a busy machine cost more than they save.
-    with threadpool_limits(limits=1):
+    with one_thread(None):
         kept = _independent(x)
         if not len(kept) or len(y) <= len(kept) + 1:
             raise DataError(

@@ -10,6 +10,7 @@ import numpy as np
 from halfmask._errors import DataError, ParameterError
 from halfmask._facts import Facts, facts_of
 from halfmask._validation import one_of
+from halfmask.assess._one_thread import one_thread
 from halfmask.assess.utility._reference import LEARNER, chances_of, numbers_of
 
 if TYPE_CHECKING:
@@ -237,8 +238,6 @@ def model_utility(
     **Edge cases.** A value of the label that only test rows have is counted as predicted wrong. The
     AUC is None where test rows lack a value that the others have.
     """
-    from threadpoolctl import threadpool_limits  # noqa: PLC0415 # loads with scikit-learn
-
     one_of(("classification", "regression"), owner="model_utility", task=task)
     rng = np.random.default_rng(random_state)
     raw, released = (_sample(rows, MAX_TRAIN_ROWS, rng) for rows in (raw, released))
@@ -246,8 +245,7 @@ def model_utility(
     if min(len(rows.label) for rows in (raw, released, test)) == 0:
         raise DataError("There are no rows to learn from or to test on.")
     compare = _classify if task == "classification" else _regress
-    # Threads that wait for each other in a busy machine cost more than they save: 100 s for 3.
-    with threadpool_limits(limits=1, user_api="openmp"):
+    with one_thread():
         scores, statistic, gains = compare(raw, released, test, random_state)
     tail = (1 - CONFIDENCE) / 2
     draws = _bootstrap(statistic, gains, rng)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from markupsafe import Markup
-
 from halfmask._errors import HalfmaskError, ParameterError
-from halfmask.workbench._attacking import MEASURED, PICTURE
+from halfmask.workbench._attacking import attacks_on, job_on
 from halfmask.workbench._candidate import cancel, candidate_of, make, state_of, table_to_keep
 from halfmask.workbench._kept_secrets import books_of
 from halfmask.workbench._page import Page
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from halfmask.workbench._candidate import Candidate
     from halfmask.workbench._desk import Desk
-    from halfmask.workbench._jobs import Job
     from halfmask.workbench._page import Fields
     from halfmask.workbench._project import Project
 
@@ -36,12 +30,12 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     candidate: Candidate | None = state["candidate"]
     if candidate is None or not candidate.is_fresh:
         return {**state, "fresh": None, "attacking": None, "found": None}
-    job = _job_on(desk, candidate)
+    job = job_on(desk, candidate)
     return {
         **state,
         "fresh": candidate,
         "attacking": None if job is None or job.state == "done" else job,
-        "found": _found(candidate, job),
+        "found": attacks_on(desk, candidate),
         "is_of_rows": candidate.facts["kind"] in _OF_ROWS,
         "controls": _controls(desk.project),
         "books": _books(desk.project, candidate),
@@ -68,26 +62,6 @@ def attack(desk: Desk, fields: Fields) -> None:
         policy=project.policy_text(),
         control=str(project.inside(control)) if control else "",
     )
-
-
-def _job_on(desk: Desk, candidate: Candidate) -> Job | None:
-    """Return the newest battery on this candidate."""
-    job = desk.jobs.latest("attack")
-    return job if job and job.arguments["release"] == str(candidate.folder) else None
-
-
-def _found(candidate: Candidate, job: Job | None) -> dict[str, Any] | None:
-    """Return the findings of a battery with their picture, or those of the making."""
-    made = candidate.job.folder
-    if job is not None and job.state == "done":
-        return {**job.result, "picture": _picture(job.folder)}
-    if not (made / MEASURED).is_file():
-        return None
-    return {**json.loads((made / MEASURED).read_text("utf-8")), "picture": _picture(made)}
-
-
-def _picture(folder: Path) -> Markup:
-    return Markup((folder / PICTURE).read_text("utf-8"))  # noqa: S704 # pictures escape their words
 
 
 def _controls(project: Project) -> list[str]:

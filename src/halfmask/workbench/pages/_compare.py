@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
-from halfmask.workbench._candidate import cancel, make, state_of
-from halfmask.workbench._compared import COMPARED, PLACES
+from halfmask.workbench._candidate import COMPARED, PLACES, cancel, make, state_of
 from halfmask.workbench._page import Page
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.workbench._candidate import Candidate
     from halfmask.workbench._desk import Desk
 
-SIZE: Final = 50
-#: Released rows of the newest candidate, by its job: reading a million takes half a second.
-_RELEASED: Final[dict[str, pl.DataFrame]] = {}
+SIZE: Final = 20
+#: A longer cell is shown by its beginning.
+_LETTERS: Final = 80
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
@@ -34,8 +31,9 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         each["picture"] = Markup(each["picture"])  # noqa: S704 # charts escape their words
     table = None
     if not candidate.facts["linked"]:
-        asked = query.get("from", "")
+        asked = query.get("row") or query.get("from", "")
         table = _compared(desk, candidate, int(asked) if asked.isdecimal() else 0)
+        table["marked"] = query.get("row", "")
     return {**state, "shown": {**kept, "table": table}, "facts": candidate.facts, "size": SIZE}
 
 
@@ -45,10 +43,8 @@ def _compared(desk: Desk, candidate: Candidate, asked: int) -> dict[str, Any]:
 
     from halfmask.microdata.attacked import released_rows  # noqa: PLC0415 # as above
 
-    if candidate.job.id not in _RELEASED:
-        _RELEASED.clear()
-        _RELEASED[candidate.job.id] = released_rows(candidate.folder)
-    released, rows = _RELEASED[candidate.job.id], desk.project.rows()
+    project, name = desk.project, ("released", candidate.job.id)
+    released, rows = project.kept(name, lambda: released_rows(candidate.folder)), project.rows()
     first = max(0, min(asked, rows.height - 1)) // SIZE * SIZE
     names = [name for name in rows.columns if name in released.columns]
     before = rows[first : first + SIZE].select(names).rows()
@@ -73,11 +69,12 @@ def _compared(desk: Desk, candidate: Candidate, asked: int) -> dict[str, Any]:
 def _cell(before: object, after: object) -> tuple[str, str, bool]:
     """Return a cell before and after as texts, and whether it was changed."""
     was, now = _text(before), _text(after)
-    return was, now, before != after and was != now
+    return was, now, before != after and str(before) != str(after)
 
 
 def _text(value: object) -> str:
-    return "missing" if value is None else str(value)
+    text = "missing" if value is None else str(value)
+    return text if len(text) <= _LETTERS else f"{text[:_LETTERS]}..."
 
 
 PAGE: Final = Page("compare", "Compare", show, {"make": make, "cancel": cancel})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,79 +11,87 @@ from halfmask.workbench._asking import (
     Draft,
     Drafts,
     asked_source,
-    asked_table,
     command_of,
-    dataset_of,
     is_number,
     keep_reading,
     keys_in,
-    ledger_of,
-    new_id,
     number_in,
-    question_of,
     sql_of,
 )
 from halfmask.workbench._desk import notice_of
+from halfmask.workbench._kept_secrets import dataset_of, open_ledger
 from halfmask.workbench._page import Page, PageAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from halfmask.dp.ledger import PrivacyLedger
     from halfmask.dp.queries import PrivateAnswer, PrivateQuery
     from halfmask.workbench._desk import Desk
     from halfmask.workbench._page import Fields
+    from halfmask.workbench._project import Project
 
-#: What a question costs unless somebody says otherwise.
-_USUAL: Final = 0.5
 #: Of an answer with more groups the page shows the beginning.
 _MOST_ROWS: Final = 1_000
+#: What was typed into a form of a budget that was refused.
+_TYPED: Final = "the form of a budget"
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     """Return the budget and the question that is in hand, or the form that sets a budget."""
     project = desk.project
-    ledger = ledger_of(project)
+    ledger = _ledger_of(project)
     if ledger is None:
         dtypes = project.source().dtypes
-        columns = [(name, is_number(str(dtype))) for name, dtype in dtypes.items()]
-        return {"ledger": None, "columns": columns, "dataset": dataset_of(project)}
+        return {
+            "ledger": None,
+            "columns": [(name, is_number(str(dtype))) for name, dtype in dtypes.items()],
+            "dataset": dataset_of(str(project.table)),
+            "typed": defaultdict(str, _typed_in(desk)),
+        }
     drafts, terms = Drafts(project, ledger), ledger.terms
-    draft = drafts.get(query.get("asked", "")) or _blank(ledger)
-    charges, spent = ledger.charges, ledger.spent
+    draft, spent = drafts.get(query.get("asked", "")), ledger.spent
     left = max(0.0, terms.epsilon - spent)
     return {
         "ledger": terms,
         "unit": terms.unit.sentence(),
         "spent": spent,
         "left": left,
-        "charges": [(it, it.epsilon_at(terms.delta)) for it in reversed(charges)],
+        "charges": [(it, it.epsilon_at(terms.delta)) for it in reversed(ledger.charges)],
         "shown_by": drafts.of_charges(),
         "draft": draft,
         "after": None if draft.plan is None else left - draft.plan["epsilon"],
         "names": [(name, name) for name in terms.columns],
         "numbers": [(name, name) for name, it in terms.columns.items() if is_number(it)],
-        "command": command_of(project, ledger, draft.asked) if draft.asked["sql"] else None,
+        "command": command_of(project, draft) if draft.sql else None,
     }
 
 
-def _blank(ledger: PrivacyLedger) -> Draft:
-    epsilon = f"{min(_USUAL, ledger.terms.epsilon):g}"
-    return Draft(new_id(), {"sql": "", "epsilon": epsilon, "delta": "", "noise": "laplace"})
+def _typed_in(desk: Desk) -> dict[str, str]:
+    found = desk.shelf.get(_TYPED)
+    return found if isinstance(found, dict) else {}
+
+
+def _ledger_of(project: Project) -> PrivacyLedger | None:
+    return open_ledger(project.folder, str(project.table))
 
 
 def set_budget(desk: Desk, fields: Fields) -> PageAnswer:
-    """Make the ledger of the open table, once."""
+    """Make the ledger of the open table, once; what was typed stays in the form till then."""
+    if _ledger_of(desk.project) is not None:
+        return PageAnswer(notice="The table has its budget already. Nothing was changed.")
+    desk.shelf[_TYPED] = {name: fields.text(name) for name in fields.texts}
+    _create_ledger(desk.project, fields)
+    del desk.shelf[_TYPED]
+    return PageAnswer(notice="The budget is set.")
+
+
+def _create_ledger(project: Project, fields: Fields) -> None:
     from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit  # noqa: PLC0415 # ready in a second
 
-    project = desk.project
-    if ledger_of(project) is not None:
-        return PageAnswer(notice="The table has its budget already. Nothing was changed.")
     vault = project.inside(fields.text("vault"))
     if vault.parent != project.folder:
         raise ParameterError("The folder of the ledger must lie in the folder of the workbench.")
     keep_reading(project)
-    source, person = asked_source(project), fields.text("person") or None
+    source, person = asked_source(project), fields.text("person")
     bounds: dict[str, tuple[float, float]] = {}
     keys: dict[str, list[Any]] = {}
     for name, dtype in source.dtypes.items():
@@ -91,23 +100,21 @@ def set_budget(desk: Desk, fields: Fields) -> PageAnswer:
             what = f"The least and the greatest value of {name!r}"
             bounds[name] = (number_in(low, what), number_in(high, what))
         if listed := keys_in(fields.text(f"keys:{name}")):
-            whole = dtype.is_integer()
-            keys[name] = [_whole(it, name) for it in listed] if whole else listed
+            keys[name] = [_whole(it, name) for it in listed] if dtype.is_integer() else listed
     unit = PrivacyUnit()
-    if person is not None:
+    if person:
         rows, groups = fields.whole("max_rows"), fields.whole("max_groups")
         unit = PrivacyUnit(person=person, max_rows=rows, max_groups=groups)
     PrivacyLedger.create(
         vault,
         source,
-        dataset=dataset_of(project),
-        epsilon=fields.number("epsilon"),
-        delta=fields.number("delta"),
+        dataset=dataset_of(str(project.table)),
+        epsilon=number_in(fields.text("epsilon"), "Epsilon of all answers together"),
+        delta=number_in(fields.text("delta"), "Delta"),
         unit=unit,
         bounds=bounds,
         keys=keys,
     )
-    return PageAnswer(notice="The budget is set.")
 
 
 def _whole(text: str, column: str) -> int:
@@ -118,54 +125,28 @@ def _whole(text: str, column: str) -> int:
         raise ParameterError(f"A group of {column!r} must be a whole number.") from None
 
 
-def compose(desk: Desk, fields: Fields) -> PageAnswer:
-    """Write the question that is chosen in SQL, and say what it would cost."""
-    ledger = _ledger(desk)
-    sql = sql_of(fields, ledger)
-    texts = {**fields.texts, "sql": [sql]}
-    return plan(desk, type(fields)(texts))
-
-
 def plan(desk: Desk, fields: Fields) -> PageAnswer:
     """Say what a question would cost and how exact its answer would be; nothing is charged."""
-
-    def work(question: PrivateQuery, paid: Any, draft: Draft) -> str:  # noqa: ANN401 # by name
-        draft.plan = question.plan(**paid).to_dict()
-        return ""
-
-    return _on_draft(desk, fields, work, checked=False)
+    return _on_draft(desk, fields, is_asked=False)
 
 
 def ask(desk: Desk, fields: Fields) -> PageAnswer:
     """Charge a question and keep its answer; the same form twice is charged once."""
-
-    def work(question: PrivateQuery, paid: Any, draft: Draft) -> str:  # noqa: ANN401 # by name
-        if draft.answer is not None:
-            return "This was asked already. Nothing was charged."
-        answer = question.answer(**paid)
-        draft.plan, draft.answer = None, _answered(question, answer)
-        if answer.from_book:
-            return "It was asked before, so the answer is the same. Nothing was charged."
-        return ""
-
-    return _on_draft(desk, fields, work, checked=True)
+    return _on_draft(desk, fields, is_asked=True)
 
 
-def _on_draft(
-    desk: Desk,
-    fields: Fields,
-    work: Callable[[PrivateQuery, Any, Draft], str],
-    *,
-    checked: bool,
-) -> PageAnswer:
-    """Work on what the form asks; if it fails, the words stand in the form again."""
-    ledger = _ledger(desk)
+def _on_draft(desk: Desk, fields: Fields, *, is_asked: bool) -> PageAnswer:
+    """Plan or ask what the form asks; if it fails, the form stands as it was filled."""
+    ledger = _ledger_of(desk.project)
+    if ledger is None:
+        raise ParameterError("The table has no budget.", hint="Set one first.")
     drafts = Drafts(desk.project, ledger)
     draft, said = drafts.of_form(fields), ""
     try:
-        table = asked_table(desk.project, ledger, checked=checked)
-        question, paid = question_of(table, draft.asked)
-        said = work(question, paid, draft)
+        if draft.answer is not None:
+            said = "This was asked already. Nothing was charged."
+        else:
+            said = _carry_out(desk.project, ledger, draft, is_asked=is_asked)
     except HalfmaskError as error:
         desk.say(notice_of(error))
         draft.plan = None
@@ -173,11 +154,28 @@ def _on_draft(
     return PageAnswer(query={"asked": draft.id}, notice=said)
 
 
-def _ledger(desk: Desk) -> PrivacyLedger:
-    found = ledger_of(desk.project)
-    if found is None:
-        raise ParameterError("The table has no budget.", hint="Set one first.")
-    return found
+def _carry_out(project: Project, ledger: PrivacyLedger, draft: Draft, *, is_asked: bool) -> str:
+    """Write a plan or an answer into a draft, and return what is to be said of it."""
+    from halfmask.dp.queries import PrivateTable, query_sql  # noqa: PLC0415 # ready in a second
+
+    draft.sql = sql_of(draft.asked, ledger)
+    paid: dict[str, Any] = {
+        "epsilon": number_in(draft.asked["epsilon"], "What the answer may cost"),
+        "delta": number_in(draft.asked["delta"] or "0", "Delta"),
+        "noise": draft.asked["noise"],
+    }
+    source = asked_source(project)
+    if not is_asked:
+        question = query_sql(PrivateTable(source, ledger), draft.sql)
+        draft.plan = question.plan(**paid).to_dict()
+        return ""
+    # Checking that the table hasn't changed reads all of it.
+    question = query_sql(PrivateTable.open(source, ledger=ledger), draft.sql)
+    answer = question.answer(**paid)
+    draft.plan, draft.answer = None, _answered(question, answer)
+    if answer.from_book:
+        return "It was asked before, so the answer is the same. Nothing was charged."
+    return ""
 
 
 def _answered(question: PrivateQuery, answer: PrivateAnswer) -> dict[str, Any]:
@@ -213,6 +211,6 @@ PAGE = Page(
     "questions",
     "Questions",
     show,
-    {"set": set_budget, "compose": compose, "plan": plan, "ask": ask},
+    {"set": set_budget, "plan": plan, "ask": ask},
     needs="table",
 )

@@ -9,6 +9,7 @@ from halfmask._errors import HalfmaskError
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME
 from halfmask.claims.claim import BASES
 from halfmask.claims.manifest import released_file
+from halfmask.workbench._attacking import attacks_on
 from halfmask.workbench._candidate import candidate_of, table_to_keep
 from halfmask.workbench._commands import python_lines, shell_lines
 from halfmask.workbench._desk import notice_of
@@ -46,6 +47,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         "releases": releases_of(project),
         "name": name,
         "candidate": candidate,
+        "attacks": attacks_on(desk, candidate),
         "policy": policy,
         "formats": _formats(policy),
         "books": sorted(it.stem for it in project.folder.glob("*/*.book")),
@@ -97,10 +99,11 @@ def _commands(project: Project, name: str) -> dict[str, Any]:
 
 
 def make(desk: Desk, fields: Fields) -> PageAnswer:
-    """Make the release: of a fresh candidate the very files that were compared."""
+    """Make the release as the form says: of a fresh candidate the very files that were compared."""
     project = desk.project
-    policy: Any = project.any_policy()
     out = str(check_new_name(project.folder, fields.text("name")))
+    notice = _write_output(project, fields)
+    policy: Any = project.any_policy()
     candidate = candidate_of(desk)
     is_booked = getattr(policy, "book", None) is not None
     if candidate is not None and candidate.is_fresh and not is_booked:
@@ -109,7 +112,7 @@ def make(desk: Desk, fields: Fields) -> PageAnswer:
             f"{_WORK}:place_candidate",
             candidate=str(candidate.folder),
             out=out,
-            claims=candidate.facts["claims"],
+            facts={name: candidate.facts[name] for name in ("claims", "warnings")},
         )
     else:
         job = desk.jobs.start(
@@ -120,22 +123,28 @@ def make(desk: Desk, fields: Fields) -> PageAnswer:
             project=str(project.folder),
             out=out,
         )
-    return PageAnswer(query={"job": job.id})
+    return PageAnswer(query={"job": job.id}, notice=notice)
 
 
-def change_output(desk: Desk, fields: Fields) -> None:
-    """Write into the policy how a release is written, and in which book."""
+def _write_output(project: Project, fields: Fields) -> str:
+    """Write into the policy how it is released and in which book; return what is to be said."""
     import tomlkit  # noqa: PLC0415 # the page must be ready within a second
 
-    with desk.project.editing("How a release is written") as document:
-        if fields.has("format"):
-            document.setdefault("output", tomlkit.table())["format"] = fields.text("format")
-        if fields.text("dataset"):
-            book = document.setdefault("book", tomlkit.table())
-            book["dataset"] = fields.text("dataset")
-            book["receiver"] = fields.text("receiver")
-        elif fields.has("dataset"):
-            document.pop("book", None)
+    before = project.policy_text()
+    document = tomlkit.parse(before)
+    output, book = getattr(project.any_policy(), "output", None), document.get("book", {})
+    if output is not None and fields.text("format", output.format) != output.format:
+        document.setdefault("output", tomlkit.table())["format"] = fields.text("format")
+    if fields.text("dataset"):
+        wanted = {name: fields.text(name) for name in ("dataset", "receiver")}
+        if any(book.get(name) != it for name, it in wanted.items()):
+            document.setdefault("book", tomlkit.table()).update(wanted)
+    elif fields.has("dataset"):
+        document.pop("book", None)
+    if (text := tomlkit.dumps(document)) == before:
+        return ""
+    project.replace(text, "How a release is written")
+    return "The policy has your choices now, so the release is made anew by it."
 
 
 def download(desk: Desk, fields: Fields) -> PageAnswer:
@@ -153,5 +162,5 @@ PAGE = Page(
     "release",
     "Release",
     show,
-    {"make": make, "output": change_output, "download": download, "cancel": cancel},
+    {"make": make, "download": download, "cancel": cancel},
 )

@@ -26,7 +26,8 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     job = job if job is not None and job.kind == KIND else None
     names = [] if job is None else job.arguments.get("names") or [Path(job.arguments["where"]).name]
     there = [it.name for it in releases_of(desk.project)]
-    return {"job": job, "names": names, "releases": there, "bases": BASES}
+    owners = query.get("hash", "").strip().lower()
+    return {"job": job, "names": names, "releases": there, "bases": BASES, "owners": owners}
 
 
 def drop(desk: Desk, fields: Fields) -> PageAnswer:

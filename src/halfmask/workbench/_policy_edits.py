@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
-from tomlkit.items import InlineTable, Table
+from tomlkit.items import AoT, InlineTable, Table
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -37,6 +37,9 @@ def _with_key(old: Table, key: str, value: object) -> Table:
         if isinstance(value, Table) or at < 0 or at > len(kept):
             at = max(simple, default=-1) + 1
         kept.insert(at, (tomlkit.key(key), value))  # type: ignore[arg-type] # made an item below
+    before = old.get(key)
+    if isinstance(before, Table):
+        kept += [(None, item) for item in _comments_after(before)]
     made = tomlkit.table()
     for name, item in kept:
         if name is None:
@@ -44,6 +47,31 @@ def _with_key(old: Table, key: str, value: object) -> Table:
         else:
             made.append(name, item)
     return made
+
+
+def remove_section(document: TOMLDocument, key: str) -> None:
+    """Remove a section; comments behind it belong to the next one, and stay."""
+    tables = [(name.key, it) for name, it in document.body if name and isinstance(it, Table | AoT)]
+    at = next((place for place, (name, _) in enumerate(tables) if name == key), 0)
+    if at:
+        comments = _comments_after(tables[at][1])
+        _last_table(tables[at - 1][1]).value.body.extend((None, it) for it in comments)
+    del document[key]
+
+
+def _comments_after(section: Table | AoT) -> list[Any]:
+    """Return the comments and blanks between a section's last key and the next section."""
+    body = _last_table(section).value.body
+    last = max((place for place, (name, _) in enumerate(body) if name is not None), default=-1)
+    return [item for _, item in body[last + 1 :]]
+
+
+def _last_table(section: Table | AoT) -> Table:
+    """Return the table that is written last of a section."""
+    if isinstance(section, AoT):
+        return _last_table(section.body[-1])
+    inner = [item for name, item in section.value.body if name is not None]
+    return _last_table(inner[-1]) if inner and isinstance(inner[-1], Table | AoT) else section
 
 
 def inline(section: Mapping[str, object]) -> InlineTable:

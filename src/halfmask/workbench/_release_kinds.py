@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import PolicyError
+from halfmask.workbench._policy_edits import remove_section
 
 if TYPE_CHECKING:
     from halfmask.microdata import Policy
@@ -93,9 +94,14 @@ def _to_private(document: MutableMapping[str, Any], policy: Policy, rows: int) -
 
 def _without(section: MutableMapping[str, Any], keys: tuple[str, ...]) -> list[str]:
     """Remove keys, and name those that were there."""
+    from tomlkit import TOMLDocument  # noqa: PLC0415 # the page must be ready within a second
+
     there = [key for key in keys if key in section]
     for key in there:
-        del section[key]
+        if isinstance(section, TOMLDocument):
+            remove_section(section, key)
+        else:
+            del section[key]
     return there
 
 

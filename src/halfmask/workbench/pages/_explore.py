@@ -50,16 +50,17 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         return {"can_vary": False}
     policy = desk.project.policy()
     job = _job_of(desk, query.get("job", ""))
-    found = explored_of(job)
+    of, found = _last_found(desk, job)
     points = found["points"] if found else []
     chosen = next((it for it in points if str(it["number"]) == query.get("point")), None)
     return {
         "can_vary": bool(policy.guarantee_sections) and not policy.is_private,
         "job": job,
+        "of": of,
         "found": found,
         "chosen": chosen,
         "picture": _picture(points) if points else None,
-        "is_older": bool(job and has_changed_since(job, desk.project)),
+        "is_older": bool(of and has_changed_since(of, desk.project)),
         "methods": _METHODS,
         "recodings": _RECODINGS,
         **_axes(),
@@ -70,6 +71,17 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
 def _job_of(desk: Desk, job_id: str) -> Job | None:
     job = desk.jobs.get(job_id)
     return job if job is not None and job.kind == KIND else desk.jobs.latest(KIND)
+
+
+def _last_found(desk: Desk, job: Job | None) -> tuple[Job | None, dict[str, Any] | None]:
+    """Return what a job found; where it was stopped before any point, what the last one found."""
+    found = explored_of(job)
+    if job is not None and not job.is_running and not (found and found["points"]):
+        for other in desk.jobs.all():
+            before = explored_of(other) if other.kind == KIND else None
+            if before and before["points"]:
+                return other, before
+    return job, found
 
 
 def _axes() -> dict[str, Mapping[str, str]]:

@@ -18,7 +18,7 @@ from halfmask.release.release import Inputs, Release, ReleaseKind
 from halfmask.release.row_files import RowFiles, WriteJob
 
 if TYPE_CHECKING:
-    from halfmask.release.reading import read_release
+    from halfmask.release._reading import read_release
 
 # Public names are in `__all__`; the others are for other rooms.
 __all__ = [
@@ -43,4 +43,4 @@ def __getattr__(name: str) -> object:
     """Import what receivers read with when it is asked for: makers of releases need none of it."""
     if name != "read_release":
         raise AttributeError(f"module 'halfmask.release' has no attribute {name!r}")
-    return importlib.import_module("halfmask.release.reading").read_release
+    return importlib.import_module("halfmask.release._reading").read_release

@@ -633,7 +633,6 @@ def test_comments_stay_when_sections_are_written_again(described_bench):
         fields = {"number": WORKCLASS, "seen": seen_by(described_bench), "name": label}
         described_bench.post("/columns/group", node="0:1", **fields)
     described_bench.post("/protect/section", section="method", name="full-domain", whole="1")
-    described_bench.post("/protect/kind", kind="synthetic")
 
     written = project.policy_text().splitlines()
     assert [line for line in kept if line not in written] == []

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomlkit
+from tomlkit import TOMLDocument
 from tomlkit.items import AoT, InlineTable, Table
-
-if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
 
 
 def set_column_key(document: TOMLDocument, column: str, key: str, value: object) -> None:
@@ -49,14 +47,16 @@ def _with_key(old: Table, key: str, value: object) -> Table:
     return made
 
 
-def remove_section(document: TOMLDocument, key: str) -> None:
-    """Remove a section; comments behind it belong to the next one, and stay."""
-    tables = [(name.key, it) for name, it in document.body if name and isinstance(it, Table | AoT)]
-    at = next((place for place, (name, _) in enumerate(tables) if name == key), 0)
-    if at:
-        comments = _comments_after(tables[at][1])
-        _last_table(tables[at - 1][1]).value.body.extend((None, it) for it in comments)
-    del document[key]
+def remove_section(parent: Any, key: str) -> None:  # noqa: ANN401 # a document, or a table
+    """Remove a key; comments behind its section belong to the next one, and stay."""
+    removed, comments = parent[key], []
+    if isinstance(removed, Table | AoT):
+        comments = [(None, item) for item in _comments_after(removed)]
+    body = parent.body if isinstance(parent, TOMLDocument) else parent.value.body
+    tables = [name.key for name, item in body if name and isinstance(item, Table | AoT)]
+    before = tables[: tables.index(key)] if comments else []
+    del parent[key]
+    (_last_table(parent[before[-1]]).value.body if before else body).extend(comments)
 
 
 def _comments_after(section: Table | AoT) -> list[Any]:

@@ -94,14 +94,9 @@ def _to_private(document: MutableMapping[str, Any], policy: Policy, rows: int) -
 
 def _without(section: MutableMapping[str, Any], keys: tuple[str, ...]) -> list[str]:
     """Remove keys, and name those that were there."""
-    from tomlkit import TOMLDocument  # noqa: PLC0415 # the page must be ready within a second
-
     there = [key for key in keys if key in section]
     for key in there:
-        if isinstance(section, TOMLDocument):
-            remove_section(section, key)
-        else:
-            del section[key]
+        remove_section(section, key)
     return there
 
 

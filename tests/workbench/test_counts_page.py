@@ -126,6 +126,21 @@ def test_sums_get_rules_about_contributions(counting):
     ]
 
 
+def test_numbers_of_a_rule_are_sent_together_and_named_as_on_the_page(counting):
+    change(counting, "race", "sex", value="hours-per-week")
+    form = counting.html.partition('id="count-rules"')[2].partition(">")[0]
+    assert "data-live" not in form
+    rule = {"minimum-frequency-n": "10", "dominance-n": "2", "dominance-k": "abc"}
+    said = counting.post("/protect/counts-rules", **rule)
+    assert "The percent of the largest must be a number" in said
+    assert "dominance" not in counting.project.policy_text()
+
+
+def test_columns_of_many_values_are_named(counting, monkeypatch):
+    monkeypatch.setattr(_counts, "_MOST_VALUES", 30)
+    assert "more than 30 values aren't offered: age, fnlwgt" in counting.get("/protect")
+
+
 def test_tables_are_added_and_left_out(counting):
     change(counting, "sex", "income", table="1")
     assert [it["name"] for it in policy_of(counting)["tables"]] == ["counts", "table-1"]

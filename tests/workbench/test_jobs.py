@@ -201,10 +201,18 @@ def test_only_functions_of_the_workbench_are_run(tmp_path, kind, work):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("password", ["secret", "se:cret", "s%40cret", ""])
-def test_no_password_of_a_database_is_written_down(jobs, password):
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(f"me:{it}@db/x" for it in ("secret", "se:cret", "s%40cret", "se cret", "se?cret", "")),
+        "db/x?user=me&password=secret&table=t",
+        "db/x?sslpassword=secret",
+        "db/x?p%61ssword=secret",
+    ],
+)
+def test_no_password_of_a_database_is_written_down(jobs, address):
     with pytest.raises(ParameterError, match="doesn't write"):
-        jobs.start("try", "workbench.jobs_to_try:add", table=f"postgresql://me:{password}@db/x")
+        jobs.start("try", "workbench.jobs_to_try:add", table=f"postgresql://{address}")
     assert not jobs.folder.exists()
 
 

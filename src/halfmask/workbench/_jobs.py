@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from halfmask._errors import ParameterError
+from halfmask.data.io.database_url import has_password, is_database_url
 
 JobState: TypeAlias = Literal["running", "done", "failed", "cancelled", "lost"]
 
@@ -97,7 +98,7 @@ class Jobs:
         if not _KIND.fullmatch(kind) or not self._work.fullmatch(work):
             raise ParameterError(f"The work of a job must be a function here. Got {work!r}.")
         text = json.dumps(arguments)
-        if any(_has_password(each) for each in arguments.values()):
+        if any(is_database_url(it) and has_password(it) for it in arguments.values()):
             raise ParameterError(
                 "The address of the database has a password, which the workbench doesn't write "
                 "down.",
@@ -166,12 +167,6 @@ def write_json(path: Path, value: object) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-
-
-def _has_password(value: object) -> bool:
-    """Return whether a value is an address with a password in it."""
-    found = re.fullmatch(r"[\w+]+://([^/\s]*)@\S*", value) if isinstance(value, str) else None
-    return found is not None and ":" in found[1]
 
 
 def _spawn(folder: Path, asked: Mapping[str, object]) -> None:

@@ -47,9 +47,9 @@ def has_password(url: str) -> bool:
     >>> has_password("postgresql://me:secret@host/db"), has_password("postgresql://me@host/db")
     (True, False)
     """
-    address, _, query = url.partition("?")
-    user = address.rpartition("@")[0].partition("://")[2]
-    return ":" in user or any("pass" in key.lower() for key, _ in parse_qsl(query))
+    user = url.partition("://")[2].rpartition("@")[0]
+    keys = parse_qsl(url.partition("?")[2], keep_blank_values=True)
+    return ":" in user or any("pass" in key.lower() for key, _ in keys)
 
 
 def quoted_name(name: str) -> str:

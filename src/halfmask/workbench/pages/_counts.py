@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import HalfmaskError, ParameterError
 from halfmask.data import is_database_url
+from halfmask.workbench._asking import number_in
 from halfmask.workbench._candidate import stamp_of, table_to_keep
 from halfmask.workbench._desk import notice_of
 from halfmask.workbench._kept_secrets import is_charged
@@ -32,8 +33,17 @@ _FEW: Final = 12
 _USUAL: Final = 5
 #: The code of missing cells, which would be an error otherwise.
 _MISSING: Final = "(missing)"
-#: Rules of the form, with the numbers of each.
-_RULES: Final = {"minimum-frequency": ("n", "margin"), "p-percent": ("p",), "dominance": ("n", "k")}
+#: Columns of more values aren't offered.
+_MOST_VALUES: Final = 200
+#: Rules of the form, with the numbers of each and what the form calls them; the first is needed.
+_RULES: Final = {
+    "minimum-frequency": {
+        "n": "The least number of contributors",
+        "margin": "How near others must not come",
+    },
+    "p-percent": {"p": "The percent of an estimate"},
+    "dominance": {"k": "The percent of the largest", "n": "The number of largest contributors"},
+}
 
 
 def show_counts(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
@@ -67,6 +77,8 @@ def show_counts(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         "job": job,
         "failure": failure,
         "files": _other_files(project),
+        "cells": _cells_of(desk),
+        "most_values": _MOST_VALUES,
     }
 
 
@@ -80,14 +92,16 @@ def _columns(project: Project) -> list[tuple[str, int, bool]]:
     return project.kept("codes", count)
 
 
-def _is_live(desk: Desk) -> bool:
-    """Return whether the tables are small enough to be made while the page is opened."""
+def _cells_of(desk: Desk) -> int:
+    """Return how many cells the tables have at most, as far as a sample shows."""
     policy: Any = desk.project.any_policy()
     codes = {name: n + 1 for name, n, _ in _columns(desk.project)}
-    cells = sum(
-        prod(codes.get(it, _LIVE_CELLS) for it in each.dimensions) for each in policy.tables
-    )
-    return cells <= _LIVE_CELLS and desk.project.rows().height <= _LIVE_ROWS
+    return sum(prod(codes.get(it, _LIVE_CELLS) for it in each.dimensions) for each in policy.tables)
+
+
+def _is_live(desk: Desk) -> bool:
+    """Return whether the tables are small enough to be made while the page is opened."""
+    return _cells_of(desk) <= _LIVE_CELLS and desk.project.rows().height <= _LIVE_ROWS
 
 
 def _live(project: Project) -> Any:  # noqa: ANN401 # JSON, as of a job
@@ -223,18 +237,18 @@ def change_rules(desk: Desk, fields: Fields) -> None:
     """Change what makes a cell sensitive; rules that the form hasn't stay."""
     with desk.project.editing("What makes a cell sensitive") as document:
         there = [dict(it) for it in document.pop("rules", [])]
-        for rule, names in _RULES.items():
+        for rule, numbers in _RULES.items():
             made = next((it for it in there if it["rule"] == rule), None)
-            if not fields.text(f"{rule}-{names[-1] if rule == 'dominance' else names[0]}"):
+            if not fields.text(f"{rule}-{next(iter(numbers))}"):
                 there = [it for it in there if it is not made]
                 continue
             if made is None:
                 there.append(made := {"rule": rule})
-            for name in names:
+            for name, words in numbers.items():
                 made.pop(name, None)
-                if fields.text(f"{rule}-{name}"):
-                    number = fields.number(f"{rule}-{name}")
-                    made[name] = fields.whole(f"{rule}-{name}") if name == "n" else number
+                if text := fields.text(f"{rule}-{name}"):
+                    number = number_in(text, words)
+                    made[name] = int(number) if name == "n" and number == int(number) else number
         if there:
             document["rules"] = there
         _with_margins(document)

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from halfmask.workbench._desk import notice_of
+
 if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.workbench._desk import Desk
@@ -133,12 +135,8 @@ def make_candidate(
     if (section := getattr(wanted, "book", None)) is not None:
         given["book"] = asked_book(given["vault"], section)
     release = protect_to(table, wanted, folder / "release", **given, progress=report)
-    report("comparing with the table")
-    linked = keep_compared(release, folder)
-    keep_attacks(release, folder, report)
-    report("asking the book of earlier releases")
     manifest, verification = release.written
-    return {
+    facts = {
         "kind": manifest.kind,
         "policy": manifest.policy_sha256,
         "rows": dict(release.rows),
@@ -146,8 +144,19 @@ def make_candidate(
             {"sentence": each.sentence, "holds": each.holds, "checked": each.checked}
             for each in verification.claims
         ],
-        "warnings": warnings_of(release),
         "checked": list(release.checked),
-        "linked": linked,
-        "books": ask_books(release, home),
+        "warnings": [],
+        "linked": "The comparison wasn't finished.",
+        "books": {},
+        "failed": "",
     }
+    try:
+        report("comparing with the table")
+        facts["warnings"] = warnings_of(release)
+        facts["linked"] = keep_compared(release, folder)
+        keep_attacks(release, folder, report)
+        report("asking the book of earlier releases")
+        facts["books"] = ask_books(release, home)
+    except Exception as error:  # noqa: BLE001 # a budget may have paid for it: the release stays
+        facts["failed"] = notice_of(error).what
+    return facts

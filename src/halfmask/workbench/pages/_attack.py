@@ -10,6 +10,7 @@ from halfmask.workbench._attacking import attacks_on, job_on
 from halfmask.workbench._candidate import cancel, candidate_of, make, state_of, table_to_keep
 from halfmask.workbench._kept_secrets import books_of
 from halfmask.workbench._page import Page
+from halfmask.workbench._releases import releases_of
 
 if TYPE_CHECKING:
     from halfmask.workbench._candidate import Candidate
@@ -39,6 +40,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         "is_of_rows": candidate.facts["kind"] in _OF_ROWS,
         "controls": _controls(desk.project),
         "books": _books(desk.project, candidate),
+        "n_releases": len(releases_of(desk.project)),
     }
 
 

@@ -26,7 +26,9 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     candidate: Candidate | None = state["candidate"]
     if candidate is None or not candidate.is_fresh:
         return {**state, "shown": None}
-    kept = json.loads((candidate.job.folder / COMPARED).read_text("utf-8"))
+    kept: dict[str, Any] = {"columns": [], "risk": None}
+    if (file := candidate.job.folder / COMPARED).is_file():
+        kept = json.loads(file.read_text("utf-8"))
     for each in kept["columns"]:
         each["picture"] = Markup(each["picture"])  # noqa: S704 # charts escape their words
     table = None

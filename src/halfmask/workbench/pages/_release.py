@@ -15,9 +15,9 @@ from halfmask.workbench._commands import python_lines, shell_lines
 from halfmask.workbench._desk import notice_of
 from halfmask.workbench._kept_secrets import is_charged
 from halfmask.workbench._page import Fields, Page, PageAnswer
+from halfmask.workbench._received import digest_of_manifest
 from halfmask.workbench._releases import (
     check_new_name,
-    digest_of_manifest,
     propose_name,
     release_named,
     releases_of,
@@ -40,6 +40,9 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     job = job if job is not None and job.kind == KIND else None
     made = job.result["name"] if job is not None and job.state == "done" else None
     policy: Any = project.any_policy()
+    text = project.policy_text()
+    if job is not None and job.state == "failed" and job.arguments.get("policy", text) != text:
+        job = None  # what failed is no longer asked for
     candidate, name = candidate_of(desk), propose_name(project)
     return {
         "job": job,

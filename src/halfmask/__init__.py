@@ -100,7 +100,7 @@ if TYPE_CHECKING:
         synthesize,
     )
     from halfmask.minimize import Minimizer
-    from halfmask.release.reading import read_release
+    from halfmask.release import read_release
     from halfmask.synth import Synthesizer
     from halfmask.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
@@ -198,7 +198,7 @@ _ROOMS = {
     "protect_to": "microdata",
     "query_sql": "dp.queries",
     "read_hierarchy": "data",
-    "read_release": "release.reading",
+    "read_release": "release",
     "synthesize": "microdata",
     "verify": "verifier",
 }

@@ -166,6 +166,7 @@ def test_commands_of_the_pages_exist(page):
             "push",
             "predict",
             "events",
+            "workbench",
         }
 
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from halfmask._progress import silent
 from halfmask.workbench._candidate import KIND, make_candidate, stamp_of
-from halfmask.workbench._jobs import write_json
+from halfmask.workbench._json_files import write_json
 
 HOSTILE = "<img src=x onerror=alert(1)>{{7*7}}\u202e"
 COLUMNS = """\
@@ -96,5 +96,6 @@ def make_here(bench):
         folder / "job.json",
         {"kind": KIND, "work": "m:f", "arguments": given, "started": 0.0},
     )
-    write_json(folder / "result.json", {"result": make_candidate(silent, folder, **given)})
+    made = make_candidate(silent, folder, **given)
+    write_json(folder / "end.json", {"state": "done", "result": made, "at": 1.0})
     return bench.desk.jobs.get(folder.name)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.applications import Starlette
 
 from halfmask.data import open_table
 from halfmask.description import describe
@@ -54,7 +55,9 @@ class Bench:
 
     @property
     def desk(self):
-        return self.app.app.state.desk
+        app = self.app.app
+        assert isinstance(app, Starlette)
+        return app.state.desk
 
     @property
     def project(self):
@@ -63,7 +66,7 @@ class Bench:
     def ask(self, method: str, path: str, **given) -> httpx.Response:
         """Send a request as a browser does: with its cookies, and on to where the answer leads."""
 
-        async def answered():
+        async def answered() -> httpx.Response:
             async with httpx.AsyncClient(
                 transport=httpx.ASGITransport(app=self.app),
                 base_url=f"http://127.0.0.1:{PORT}",

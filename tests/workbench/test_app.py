@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import halfmask.workbench
+from halfmask import ParameterError
 from halfmask.workbench import _app, _page
+from halfmask.workbench._notices import Notice, notice_of
 from halfmask.workbench.pages import PAGES, page_named
 
 TEMPLATES = sorted(Path(halfmask.workbench.__file__).parent.glob("templates/*.html"))
@@ -29,6 +33,7 @@ def broken(monkeypatch):
 @pytest.mark.parametrize("name", PAGES)
 def test_each_page_is_named_as_its_module_is(name):
     page = page_named(name)
+    assert page is not None
     assert (page.name, page.title) == (name, PAGES[name])
 
 
@@ -119,3 +124,92 @@ def test_templates_have_nothing_that_the_browser_would_refuse(template):
     assert "|safe" not in text.replace("svg|safe", "")
     for form in re.findall(r"<form[^>]*>", text):
         assert template.name == "parts.html" or 'method="get"' in form
+
+
+def test_a_job_that_cant_be_ended_keeps_no_other(bench, monkeypatch):
+    ended = []
+
+    def cancel(job_id):
+        ended.append(job_id)
+        raise OSError
+
+    running = [SimpleNamespace(id=name) for name in "ab"]
+    monkeypatch.setattr(bench.desk.jobs, "all", lambda: running)
+    monkeypatch.setattr(bench.desk.jobs, "cancel", cancel)
+    bench.app.close()
+    assert ended == ["a", "b"]
+
+
+def test_another_page_takes_no_notice_of_an_action(adult_bench):
+    """A job's page asks for itself again and again, and a second tab may be opened."""
+    desk = adult_bench.desk
+    desk.say(Notice("Only here."))
+    said = desk.keep_notices()
+    adult_bench.get("/verify")
+    assert "Only here." not in adult_bench.html
+    adult_bench.get(f"/verify?said={said}")
+    assert "Only here." in adult_bench.html
+    adult_bench.get(f"/verify?said={said}")
+    assert "Only here." not in adult_bench.html
+
+
+def test_an_action_that_never_ends_leaves_the_others_an_answer(adult_bench, monkeypatch):
+    monkeypatch.setattr(_app, "PATIENCE", 0.0)
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with adult_bench.desk.lock:
+            held.set()
+            done.wait(60)
+
+    other = threading.Thread(target=hold)
+    other.start()
+    held.wait(60)
+    try:
+        assert "isn't done yet" in adult_bench.post("/columns/undo")
+    finally:
+        done.set()
+        other.join()
+
+
+def test_a_broken_policy_names_undo_and_sends_nobody_around(adult_bench):
+    adult_bench.project.policy_file.write_text("halfmask = 1\n[columns", encoding="utf-8")
+    shown = adult_bench.get("/columns", status=422)
+    assert 'Press Undo to take back "Changed outside of the workbench"' in shown
+    assert 'class="button"' not in adult_bench.html
+
+
+def test_a_policy_in_another_encoding_is_said_and_undone(adult_bench):
+    adult_bench.project.policy_file.write_bytes(b"halfmask = 1 # \xe4\n")
+    assert "isn't in UTF-8" in adult_bench.get("/protect", status=422)
+    assert "Undone" in adult_bench.post("/protect/undo")
+
+
+def test_what_a_killed_workbench_left_of_tables_is_removed(tmp_path, bench_in):
+    hidden = tmp_path / ".halfmask"
+    for name in ("waiting", "upload-x", "received-x", "downloads"):
+        (hidden / name).mkdir(parents=True)
+        (hidden / name / "people.csv").write_text("secret", encoding="utf-8")
+    bench_in(tmp_path)
+    assert not list(hidden.rglob("people.csv"))
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1e400", "x", ""])
+def test_what_is_no_number_is_said(bench, text):
+    assert "wants a number" in bench.post("/data/read", skip_rows=text or "x", marks="")
+
+
+@pytest.mark.parametrize(
+    ("hint", "shown"),
+    [
+        (
+            "Say its encoding, such as utf-16: --encoding, or [input].",
+            "Say its encoding, such as utf-16.",
+        ),
+        ("Use --more. Or go on.", "Or go on."),
+        ("Use --more.", None),
+        ("Choose: a or b.", "Choose: a or b."),
+    ],
+)
+def test_a_hint_has_no_options_of_the_command_line(hint, shown):
+    assert notice_of(ParameterError("It is wrong.", hint=hint)).hint == shown

@@ -37,6 +37,7 @@ def started(folder, *words):
     """Start the command, and give the address that it prints."""
     command = [sys.executable, "-c", SCRIPT, "workbench", *words, "--no-open", "--folder", folder]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
     try:
         lines = iter(process.stdout.readline, "")
         yield next(found[0] for line in lines if (found := re.search(r"http://\S+", line)))

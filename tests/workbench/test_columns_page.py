@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from halfmask.description import describe
 from halfmask.masks import MASKS
 from halfmask.microdata import Policy
 from halfmask.workbench.pages import _columns
@@ -108,7 +109,7 @@ def test_a_column_may_be_named_and_a_kind_is_changed_alone(adult_bench):
 
 def test_the_kind_of_a_sensitive_column_is_a_version_without_advice(adult_bench):
     fields = {"number": OCCUPATION, "role": "sensitive", "kind": "text"}
-    assert "guarantee" not in adult_bench.post("/columns/role", **fields)
+    assert "Choose a guarantee" not in adult_bench.post("/columns/role", **fields)
     assert versions_of(adult_bench)[-1] == "occupation: text"
     adult_bench.post("/columns/role", **fields)
     assert len(versions_of(adult_bench)) == 2
@@ -379,12 +380,16 @@ def test_a_file_is_imported_and_one_that_lacks_a_value_is_not(adult_bench):
     assert values[1] not in re.findall(r'class="notice bad">(.*?)</p>', adult_bench.html)[0]
     assert adult_bench.project.policy_text() == before
     assert len(list((adult_bench.folder / "hierarchies").glob("sex-*"))) == 1
+    titled = b"sex;all\n" + whole
+    words = adult_bench.post("/columns/hierarchy", files={"file": ("x.csv", titled)}, **fields)
+    assert "Of its values the table lacks 1: is one a heading?" in words
+    adult_bench.post("/columns/undo")
     commas = whole.replace(b";", b",")
     adult_bench.post("/columns/hierarchy", files={"file": ("../x.csv", commas)}, **fields)
     assert column_of(adult_bench, "sex").hierarchy.delimiter == ","
     adult_bench.post("/columns/undo")
     assert column_of(adult_bench, "sex").hierarchy.file == first  # and it is still there
-    assert "In force: from a file" in adult_bench.get(f"/columns?column={SEX}")
+    assert f"In force: from the file {first}" in adult_bench.get(f"/columns?column={SEX}")
     assert "No file was chosen" in adult_bench.post("/columns/hierarchy", **fields)
 
 
@@ -535,8 +540,12 @@ def test_every_control_has_a_name_for_a_screen_reader(adult_bench):
 
 def test_the_description_is_counted_once(adult_bench, monkeypatch):
     asked = []
-    made = _columns.describe
-    monkeypatch.setattr(_columns, "describe", lambda *a, **b: asked.append(1) or made(*a, **b))
+
+    def described(*given, **more):
+        asked.append(1)
+        return describe(*given, **more)
+
+    monkeypatch.setattr(_columns, "describe", described)
     for _ in range(3):
         adult_bench.get("/columns")
         adult_bench.post("/columns/kind", number=SEX, kind="text")
@@ -578,3 +587,39 @@ kind = "categorical"
         bench.post("/columns/role", number=2, role="quasi_identifier")
         assert column_of(bench, "a").hierarchy.intervals == (10,)
         assert column_of(bench, "b").role == "quasi_identifier"
+
+
+def test_an_import_is_in_force_though_its_copy_was_edited(adult_bench):
+    values = adult_bench.project.rows()["sex"].unique().to_list()
+    whole = "".join(f"{it};person\n" for it in values).encode()
+    fields = {"number": SEX, "how": "file"}
+    adult_bench.post("/columns/hierarchy", files={"file": ("x.csv", whole)}, **fields)
+    first = adult_bench.folder / column_of(adult_bench, "sex").hierarchy.file
+    first.write_bytes(whole.replace(b"person", b"edited"))
+
+    adult_bench.post("/columns/hierarchy", files={"file": ("x.csv", whole)}, **fields)
+
+    second = adult_bench.folder / column_of(adult_bench, "sex").hierarchy.file
+    assert second.read_bytes() == whole
+    assert b"edited" in first.read_bytes()
+    assert f"In force: from the file hierarchies/{second.name}" in adult_bench.get(
+        f"/columns?column={SEX}"
+    )
+
+
+def test_a_mask_of_a_guarded_column_makes_a_release_of_masks_in_one_step(adult_bench):
+    fields = {"number": OCCUPATION, "mask": "pram", "keep": "0.8"}
+    before = adult_bench.project.policy_text()
+    assert "guarantee" in adult_bench.post("/columns/mask", **fields)
+    assert adult_bench.project.policy_text() == before
+    adult_bench.get(f"/columns?column={OCCUPATION}")
+    assert 'id="pram-invariant"' not in adult_bench.html  # it needs a matrix
+    assert 'name="keep" id="pram-keep"' in adult_bench.html
+
+    words = adult_bench.post("/columns/mask", masks="", **fields)
+
+    assert adult_bench.project.policy().kind == "masked"
+    assert "Left out: guarantees" in words
+    words = adult_bench.get("/columns")
+    assert "quasi-identifier: stays, unless a mask changes it" in words
+    assert "is made coarser" not in words

@@ -88,3 +88,19 @@ def test_empty_boxes_count_only_in_a_form_that_has_all(policy):
     assert changes_of(controls_of(policy.method, ()), Fields({"steps": ["50"]})) == {"steps": 50}
     limited = policy.changed(method={"name": "full-domain", "steps": 50}).method
     assert changes_of(controls_of(limited, ()), Fields({"steps": [""]})) == {"steps": None}
+
+
+def test_a_slider_between_bounds_stands_on_round_numbers():
+    text = """
+halfmask = 1
+[columns]
+age = { role = "quasi_identifier", kind = "numeric" }
+[[guarantees]]
+model = "differential-privacy"
+epsilon = 1.0
+delta = 1e-6
+sampling_fraction = 0.1
+search_epsilon = 0.1
+"""
+    (section,) = Policy.from_toml(text).guarantee_sections
+    assert _by_name(section)["sampling_fraction"].slid == pytest.approx(0.1)

@@ -273,3 +273,11 @@ def test_tables_are_released_and_verified(counting):
     assert job.state == "done", job.error
     assert hm.verify(counting.folder / "counts-1", originals=counting.project.table).holds
     assert "counts-1" in counting.get("/release")
+
+
+def test_rules_are_applied_together_and_not_field_by_field(adult_bench):
+    adult_bench.post("/protect/counts")
+    adult_bench.get("/protect")
+    (form,) = re.findall(r'<form[^>]*id="count-rules"[^>]*>', adult_bench.html)
+    assert "data-live" not in form
+    assert "Apply these rules" in adult_bench.html

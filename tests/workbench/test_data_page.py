@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import re
 import sqlite3
 import stat
+import zipfile
 from html.parser import HTMLParser
 
 import polars as pl
@@ -26,6 +28,13 @@ def drop(bench, name, content, **more):
     """Drop a file on the page, and return the words of the page after."""
     content = content.encode() if isinstance(content, str) else content
     return bench.post("/data/open", files={"file": (name, content)}, **more)
+
+
+def found_in(pattern, html):
+    """Return the first match on a page, which must have one."""
+    found = re.search(pattern, html, re.DOTALL)
+    assert found is not None
+    return found
 
 
 def files_of(bench):
@@ -140,10 +149,14 @@ def test_what_cannot_be_read_is_said_and_the_open_table_stays(bench, name, conte
     drop(bench, "people.csv", PEOPLE)
     after = drop(bench, name, content)
     assert words in after
-    assert f"How is {name} read?" in after
     assert "people.csv" in after
     assert bench.project.rows().height == 4
     assert files_of(bench) == ["people.csv"]
+    if not content or name.endswith(".pdf"):  # no setting can help
+        assert "How is" not in after
+        assert not (bench.project.hidden / "waiting").exists()
+        return
+    assert f"How is {name} read?" in after
     waiting = bench.project.waiting.path
     assert stat.S_IMODE(waiting.stat().st_mode) == 0o600
     bench.post("/data/forget")
@@ -163,6 +176,8 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(bench, monkeypatch):
 def test_a_file_waits_until_it_is_said_how_it_is_read(bench):
     words = drop(bench, "orte.csv", "alter;ort\n30;M\xfcnchen\n".encode("latin-1"))
     assert "has bytes that are not utf-8" in words
+    assert "Say its encoding, such as latin-1 or utf-16." in words
+    assert '<option value="cp1252" selected>' in bench.html
     assert files_of(bench) == []
     words = bench.post(
         "/data/read", encoding="latin-1", delimiter="", header="", marks="", empty="on"
@@ -223,11 +238,25 @@ def test_a_table_of_a_database_file_is_opened_by_its_address(bench):
     base.close()
     words = bench.post("/data/connect", url="sqlite:///shop.db")
     assert "How is shop.db read?" in words
-    assert "others, people" in words
+    assert re.findall(r'<option value="(\w+)">\1', bench.html) == ["others", "people"]
     words = bench.post("/data/read", table="people", marks="", empty="on")
     assert "Read 2 rows and 1 column." in words
     assert bench.project.reading == {"table": "people"}
     assert "Read 1 row" in bench.post("/data/connect", url="sqlite:///shop.db?table=others")
+
+
+def test_a_file_of_the_hidden_folder_is_no_database(bench):
+    (bench.project.hidden / "shop.db").write_bytes(b"SQLite format 3\0")
+    words = bench.post("/data/connect", url="sqlite:///.halfmask/shop.db?table=x")
+    assert "no such database file" in words
+    assert bench.project.waiting is None
+
+
+def test_a_table_outside_of_the_folder_says_where_it_is(bench_in, tmp_path):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    bench_in(tmp_path / "work", table=str(tmp_path / "people.csv"))
+    assert f"in {tmp_path}." in bench_in(tmp_path / "work").get("/data")
 
 
 def test_the_address_of_a_database_is_not_kept_on_disk(bench, monkeypatch):
@@ -318,6 +347,51 @@ def test_a_column_that_is_nearly_numbers_says_how_many_cells_are_not():
     assert (pay.misfits, pay.expected, pay.shown_misfits) == (3, "numbers", ("none", "??"))
     assert (day.misfits, day.expected) == (1, "dates")
     assert (town.misfits, town.top) == (0, (("Ulm", 0.5), ("Bonn", 0.5)))
+
+
+def test_numbers_and_dates_as_other_countries_write_them_are_named():
+    rows = pl.DataFrame(
+        {
+            "pay": ["1.234,5", "-12,25", "7", None],
+            "day": ["31.12.1999", "1.2.2020", "03.04.2021", None],
+            "host": ["192.168.0.1", "10.0.0.7", "8.8.8.8", "1.1.1.1"],
+        }
+    )
+    pay, day, host = profile(rows).columns
+    assert (pay.expected, pay.misfits) == ("numbers with a comma", 0)
+    assert (day.expected, day.misfits) == ("dates such as 31.12.1999", 0)
+    assert host.expected == ""
+
+
+def test_long_numbers_have_separators_and_no_exponents():
+    rows = pl.DataFrame(
+        {"income": [3377, 99_962_044], "pay": [2_897.48, 1e8], "year": [1990, 2024]}
+    )
+    assert [it.ends for it in profile(rows).columns] == [
+        ("3377", "99,962,044"),
+        ("2,897.48", "100,000,000"),
+        ("1990", "2024"),
+    ]
+
+
+def test_a_release_that_is_dropped_is_sent_to_its_page(bench):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("adult/manifest.json", "{}")
+    assert "Drop it on the page Verify." in drop(bench, "adult.zip", file.getvalue())
+    assert files_of(bench) == []
+
+
+def test_a_search_in_a_column_that_is_gone_is_dropped(bench):
+    drop(bench, "people.csv", PEOPLE)
+    bench.post("/data/search", column="1", text="ulm")
+    (bench.folder / "people.csv").write_text("age\n30\n")
+    assert "Rows 1 to 1 of 1" in bench.get("/data")
+
+
+def test_a_pipe_is_no_table(bench):
+    os.mkfifo(bench.folder / "pipe.csv")
+    assert "pipe.csv" not in bench.get("/data")
 
 
 def test_bars_count_every_cell_once():
@@ -457,18 +531,18 @@ def test_names_and_cells_are_text_and_stay_on_the_page(bench, canary):
         ]
         assert "49" not in re.findall(r"<td>(.*?)</td>", html)
         assert "\u202e" not in html
-        title = re.search(r"<title>(.*?)</title>", html)[1]
+        title = found_in(r"<title>(.*?)</title>", html)[1]
         addresses = [found[it] for _, found in tags for it in ("href", "action") if it in found]
         for each in (title, *addresses):
             assert canary[:20] not in each
     bench.post("/data/search", column="0", text=canary)
-    notices = re.search(r'<div id="notices".*?</div>', bench.html, re.DOTALL)[0]
+    notices = found_in(r'<div id="notices".*?</div>', bench.html)[0]
     assert canary[:20] not in notices
 
 
 def test_no_cell_is_in_an_error(bench):
     words = drop(bench, "people.csv", "a,b\n1,2\ncanary,2,3\n")
-    notices = re.search(r'<div id="notices".*?</div>', bench.html, re.DOTALL)[0]
+    notices = found_in(r'<div id="notices".*?</div>', bench.html)[0]
     assert "has 3 cells" in words
     assert "canary" not in notices
 

@@ -11,7 +11,7 @@ import pytest
 import halfmask as hm
 from halfmask.microdata.exploring.preview import PreviewTable, changed_cells
 from halfmask.workbench import _estimate
-from halfmask.workbench._estimate import Estimates, estimates_of
+from halfmask.workbench._estimate import Estimates
 from halfmask.workbench._warming import Warming, preview_little
 
 K, L = {"model": "k-anonymity", "k": 10}, {"model": "distinct-l-diversity", "column": "occupation"}
@@ -113,9 +113,8 @@ def test_nothing_is_nearest_where_all_is_met(adult):
     assert PreviewTable.of(adult.rows(), policy).nearest(policy) is None
 
 
-def test_what_was_measured_is_kept_until_policy_table_or_hierarchy_change(adult_bench, adult):
-    estimates = estimates_of(adult_bench.desk)
-    assert estimates_of(adult_bench.desk) is estimates
+def test_what_was_measured_is_kept_until_policy_table_or_hierarchy_change(adult):
+    estimates = Estimates(adult)
     first = estimates.estimate()
     assert estimates.estimate() is first
 
@@ -216,7 +215,7 @@ def test_an_error_of_a_library_keeps_the_controls_and_quotes_no_cell(adult_bench
         raise ValueError("Smith")
 
     monkeypatch.setattr(PreviewTable, "of", fail)
-    adult_bench.desk.shelf.clear()
+    adult_bench.project._kept.clear()
 
     words = adult_bench.get("/protect")
 
@@ -269,3 +268,22 @@ def test_the_page_waits_for_the_code_and_asks_again(adult_bench, monkeypatch):
     monkeypatch.setattr(Warming, "is_running", False)
     preview_little()
     assert "What the release keeps" in adult_bench.get("/protect?costs=1")
+
+
+def test_what_costs_most_is_what_leaves_the_others_most_detail(adult):
+    with adult.editing("x") as document:
+        document["method"] = {"name": "full-domain"}
+        document["recoding"] = {"name": "level"}
+        document["suppression"]["max_fraction"] = 0.05
+    policy = adult.policy()
+    table = PreviewTable.of(adult.rows(), policy)
+    now = table.preview(policy)
+    gains = {
+        name: sum(kept - now.detail[other] for other, kept in it.detail.items()) / len(it.detail)
+        for name, it in table.without_each_column(policy).items()
+    }
+
+    found = [it.fields["column"] for it in Estimates(adult).costs() if it.action == "role"]
+
+    assert found == sorted(gains, key=lambda name: -gains[name])[: len(found)]
+    assert len(found) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from dataclasses import replace
@@ -122,13 +123,13 @@ def test_a_point_opens_its_policy_as_a_version(small_bench):
     assert small_bench.project.policy() == point.asked.policy
     kept = [line for line in before.splitlines() if line.startswith("#")]
     assert set(kept) <= set(small_bench.project.policy_text().splitlines())
-    assert "has changed since these were measured" not in small_bench.get("/explore")
+    assert "have changed since these were measured" not in small_bench.get("/explore")
     assert f"Undone: Open policy {number} of Explore." in small_bench.post("/explore/undo")
     assert small_bench.project.policy_text() == before
 
     with small_bench.project.editing("Change a column") as document:
         document["columns"]["age"]["role"] = "insensitive"
-    assert "has changed since these were measured" in small_bench.get("/explore")
+    assert "have changed since these were measured" in small_bench.get("/explore")
     assert "figures may differ" in small_bench.post("/explore/open", job=job.id, point=str(number))
     assert small_bench.project.policy().columns["age"].role == "insensitive"
 
@@ -288,3 +289,34 @@ def test_every_point_lies_within_the_picture(places):
     assert all(70 <= x <= 700 for x, _ in drawn["across"])
     assert all(40 <= y <= 340 for y, _ in drawn["down"])
     assert len(drawn["across"]) > 1
+
+
+@pytest.mark.slow
+def test_an_opened_policy_has_no_limit_of_time_and_edited_files_are_noticed(small_bench):
+    fields = {"methods": ["full-domain"], "recodings": ["level"], "k": "2", "suppression": "2"}
+    job, found = explored(small_bench, **fields)
+    point = next(it for it in found["points"] if it["method"] == "full-domain")
+    small_bench.post("/explore/open", job=job.id, point=str(point["number"]))
+
+    assert small_bench.project.policy().method.named == "full-domain"
+    assert "seconds" not in small_bench.project.policy_text()
+    assert "have changed since these were measured" not in small_bench.get("/explore")
+
+    tree = small_bench.folder / "hierarchies" / "native-country.csv"
+    os.utime(tree, ns=(1, 1))
+    assert "have changed since these were measured" in small_bench.get("/explore")
+
+
+def test_a_policy_of_tables_of_counts_has_nothing_to_vary(adult_bench):
+    adult_bench.post("/protect/counts")
+    assert "There is no guarantee to vary" in adult_bench.get("/explore")
+
+
+def test_numbers_in_one_place_are_written_once():
+    places = [(0.5, 0.4), (0.5, 0.4), (0.01, 0.9)]
+    points = [
+        {"number": n, "risk": risk, "loss": loss, "best": True}
+        for n, (risk, loss) in enumerate(places)
+    ]
+    drawn = _explore._picture(points)["points"]
+    assert [it.get("label") for it in drawn] == ["0, 1", None, "2"]

@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from halfmask.workbench._guard import HEADERS, PageGuard
+from halfmask.workbench._guard import HEADERS, REPORT_POLICY, PageGuard
 
 PORT, TOKEN, BOUND = 4_711, "t0ken_-x", 1_000
 ORIGIN = f"http://127.0.0.1:{PORT}"
@@ -65,6 +65,7 @@ def application():
             Route("/fail", fail),
             Route("/panic", panic),
             Route("/late", fail_late),
+            Route("/report/adult", page),
             Route("/save", save, methods=["POST"]),
             Route("/lenient", lenient, methods=["POST"]),
             Mount("/static", StaticFiles(packages=[("halfmask.workbench", "static")])),
@@ -299,6 +300,23 @@ def test_every_answer_binds_the_browser(guard, cookie, path, method, more, insid
     assert {name: answer.headers.get_list(name) for name in HEADERS} == {
         name: [value] for name, value in HEADERS.items()
     }
+
+
+def test_a_report_binds_the_browser_more_and_the_entry_page_can_be_used(guard, cookie):
+    """Its own policy forbids forms, and with them the way in."""
+    policies = [
+        ask(guard, path, headers=headers).headers["content-security-policy"]
+        for path, headers in (
+            ("/report/adult", cookie),
+            ("/report/adult", None),
+            ("/report/none", cookie),
+        )
+    ]
+
+    own = HEADERS["Content-Security-Policy"]
+    assert policies == [REPORT_POLICY, own, own]
+    assert "sandbox" in REPORT_POLICY
+    assert "script" not in REPORT_POLICY
 
 
 def test_the_policy_lets_no_text_of_a_page_run():

@@ -204,10 +204,8 @@ def test_only_functions_of_the_workbench_are_run(tmp_path, kind, work):
 @pytest.mark.parametrize(
     "address",
     [
-        *(f"me:{it}@db/x" for it in ("secret", "se:cret", "s%40cret", "se cret", "se?cret", "")),
-        "db/x?user=me&password=secret&table=t",
-        "db/x?sslpassword=secret",
-        "db/x?p%61ssword=secret",
+        *("me:secret@db/x", "me:se:cret@db/x", "me:s%40cret@db/x", "me:@db/x", "me:a b@db/x"),
+        *("db/x?user=me&password=secret", "me@db/x?sslpassword=secret", "db/x?p%61ssword=x"),
     ],
 )
 def test_no_password_of_a_database_is_written_down(jobs, address):

@@ -9,6 +9,7 @@ import pytest
 
 from halfmask import DataError, ParameterError, PolicyError
 from halfmask.description import describe
+from halfmask.description.reading_section import with_reading
 from halfmask.workbench import _project
 from halfmask.workbench._project import Project
 
@@ -62,9 +63,9 @@ def test_undo_and_redo_bring_back_the_file_byte_for_byte(project):
     with project.editing("Raised k") as document:
         document["guarantees"][0]["k"] = 5
     later = project.policy_file.read_bytes()
-    assert project.undo().why == "Raised k"
+    assert project.undo() == "Raised k"
     assert project.policy_text() == POLICY
-    assert project.redo().why == "Raised k"
+    assert project.redo() == "Raised k"
     assert project.policy_file.read_bytes() == later
     assert project.redo() is None
 
@@ -72,7 +73,33 @@ def test_undo_and_redo_bring_back_the_file_byte_for_byte(project):
 def test_a_change_by_others_is_a_version_that_can_be_undone(project):
     assert project.history.versions
     project.policy_file.write_text(POLICY.replace("k = 2", "k = 3"), encoding="utf-8")
-    assert project.undo().why == "Changed outside of the workbench"
+    assert project.undo() == "Changed outside of the workbench"
+    assert project.policy_text() == POLICY
+
+
+def test_looking_writes_nothing_into_the_history(project):
+    """A page that is opened while an action runs must not take its half for a change by others."""
+    with project.editing("Raised k") as document:
+        document["guarantees"][0]["k"] = 5
+    seen = []
+
+    def write(content, history):
+        project.policy_file.write_bytes(content)  # the file is there, its version isn't yet
+        seen.append(project.history.undoes)
+        history.save()
+
+    project._put = write
+    assert project.undo() == "Raised k"
+    assert project.redo() == "Raised k"
+    assert seen == ["Changed outside of the workbench"] * 2
+    assert [each.why for each in project.history.versions] == ["Opened", "Raised k"]
+
+
+def test_a_policy_that_is_no_text_is_a_version_that_undo_takes_back(project):
+    project.policy_file.write_bytes(b"\xff")
+    with pytest.raises(PolicyError, match="UTF-8"):
+        project.policy_text()
+    assert project.undo() == "Changed outside of the workbench"
     assert project.policy_text() == POLICY
 
 
@@ -84,7 +111,7 @@ def test_an_edit_after_undo_drops_what_was_undone(project):
     with project.editing("k = 9") as document:
         document["guarantees"][0]["k"] = 9
     assert [each.why for each in project.history.versions] == ["Opened", "k = 3", "k = 9"]
-    assert not project.history.can_redo
+    assert project.history.redoes is None
 
 
 def test_the_stamp_changes_with_the_policy(project):
@@ -159,6 +186,38 @@ def test_its_state_holds_no_cell(project):
     assert set(stored) <= {"policy", "tables", "readings"}
 
 
+@pytest.mark.parametrize("state", ["", "[]", "{", '{"tables": [], "readings": 1, "policy": null}'])
+def test_a_damaged_state_is_an_empty_one(tmp_path, table, state):
+    Project(tmp_path, str(table))
+    (tmp_path / ".halfmask" / "project.json").write_text(state, encoding="utf-8")
+    project = Project(tmp_path)
+    assert (project.table, project.policy_file.name) == (None, "policy.toml")
+
+
+def test_a_folder_that_was_sent_names_no_policy_outside(tmp_path, tmp_path_factory):
+    outside = tmp_path_factory.mktemp("outside") / "theirs.toml"
+    outside.write_text(POLICY, encoding="utf-8")
+    (tmp_path / ".halfmask").mkdir()
+    state = tmp_path / ".halfmask" / "project.json"
+    state.write_text(json.dumps({"policy": str(outside)}), encoding="utf-8")
+    project = Project(tmp_path)
+    assert project.policy_file == tmp_path / "theirs.toml"
+    assert not project.has_policy
+
+
+def test_a_hidden_folder_that_leads_elsewhere_is_refused(tmp_path, tmp_path_factory):
+    (tmp_path / ".halfmask").symlink_to(tmp_path_factory.mktemp("outside"))
+    with pytest.raises(ParameterError, match="is a link"):
+        Project(tmp_path)
+
+
+def test_a_hidden_folder_that_is_there_is_closed_and_not_committed(tmp_path):
+    (tmp_path / ".halfmask").mkdir(mode=0o755)
+    hidden = Project(tmp_path).hidden
+    assert stat.S_IMODE(hidden.stat().st_mode) == 0o700
+    assert (hidden / ".gitignore").read_text(encoding="utf-8") == "*\n"
+
+
 def test_a_reading_is_kept_until_there_is_a_policy_and_goes_into_it(tmp_path):
     semicolons = tmp_path / "people.txt"
     semicolons.write_text("age|town;x\n30|?\n31|b\n", encoding="latin-1")
@@ -171,7 +230,7 @@ def test_a_reading_is_kept_until_there_is_a_policy_and_goes_into_it(tmp_path):
     assert again.rows().equals(project.rows())
     proposed = describe(project.source()).policy_toml()
     assert "\n[input]\n" not in proposed
-    made = project.with_reading(proposed)
+    made = with_reading(proposed, project.read_options())
     assert '\n[input]\nmissing = ["", "?"]\ndelimiter = "|"\n' in made
     project.replace(made, "Proposed")
     assert project.read_options().delimiter == "|"

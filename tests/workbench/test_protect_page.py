@@ -46,7 +46,7 @@ def test_a_slider_writes_the_policy_and_says_what_it_means(adult_bench):
 
     assert adult_bench.project.policy().guarantees()[0].k == 25
     assert "at least 24 others" in words
-    assert 'aria-live="polite">Each person shares' in adult_bench.html
+    assert 'aria-live="polite">Every row shares' in adult_bench.html
     assert "Undone: k-anonymity: k = 25." in adult_bench.post("/protect/undo")
     assert adult_bench.project.policy().guarantees()[0].k == 10
 
@@ -203,7 +203,7 @@ def test_what_costs_most_is_mended_by_one_click(adult_bench):
 
     words = adult_bench.post("/protect/guarantee", number="0", k="5")
     assert f"All quasi-identifiers {gained}" in words
-    words = adult_bench.post("/protect/drop", column=name)
+    words = adult_bench.post("/protect/role", column=name, role="identifier")
     assert adult_bench.project.policy().columns[name].role == "identifier"
     assert f"Detail kept of {name}" not in adult_bench.html
 
@@ -213,6 +213,8 @@ def test_a_guarantee_that_cannot_be_met_offers_the_nearest(adult_bench):
     words = adult_bench.post("/protect/guarantee", number="1", l=["3", "50"])
     assert "No release can be made by this policy" in words
     assert f"reaches {values}" in words
+    assert "The guarantee distinct-l-diversity of occupation can't be met" in words
+    assert "DistinctLDiversity" not in words
     assert f"Ask for l = {values}" in words
 
     words = adult_bench.post("/protect/guarantee", number="1", l=str(values))
@@ -268,7 +270,9 @@ def test_a_trial_runs_as_a_job(small, kind):
     assert "of an earlier version" not in words
     small.post("/protect/kind", kind="classes")
     small.post("/protect/kind", kind=kind if kind == "private" else "private")
-    assert ("of an earlier version" in small.get("/protect")) is (kind == "synthetic")
+    words = small.get("/protect")
+    assert "of an earlier version" not in words  # a trial of another kind says nothing
+    assert ("rows were made of 3,000" in words) is (kind == "private")
 
 
 def test_names_of_columns_are_text_and_ids_are_single(bench):
@@ -301,3 +305,70 @@ k = 3
         assert each in ids
     for control in re.findall(r"<(?:button|select|textarea|input)[^>]*>", bench.html):
         assert 'type="hidden"' in control or " id=" in control or "noscript" in bench.html
+
+
+def test_columns_that_no_guarantee_covers_are_named_and_mended(adult_bench):
+    with adult_bench.project.editing("x") as document:
+        document["columns"]["fnlwgt"] = {"role": "sensitive", "kind": "numeric"}
+
+    words = adult_bench.get("/protect")
+
+    assert "What no guarantee covers" in words
+    assert "fnlwgt : no guarantee is about this sensitive column." in words
+    assert "an attacker who has learnt it finds the person" in words
+    words = adult_bench.post("/protect/add", model="distinct-l-diversity", column="fnlwgt")
+    assert "fnlwgt : no guarantee" not in words
+    assert "fnlwgt . " in words  # it is still nearly a name
+    words = adult_bench.post("/protect/role", column="fnlwgt", role="quasi_identifier")
+    assert adult_bench.path == "/protect"
+    assert "Removed with it: the guarantee distinct-l-diversity" in words
+    assert adult_bench.project.policy().columns["fnlwgt"].role == "quasi_identifier"
+    assert "What no guarantee covers" not in words
+
+
+def test_levels_are_shown_where_all_rows_have_the_same(adult_bench):
+    assert not re.search(r" level \d", adult_bench.get("/protect"))
+
+    words = adult_bench.post("/protect/section", section="method", name="full-domain", whole="1")
+
+    assert re.search(r"native-country [\d.]+% [\d.]+% level \d of \d", words)
+
+
+def test_rows_of_the_same_people_are_noticed_and_counted_once(bench):
+    table = bench.folder / "visits.csv"
+    rows = [f"p{n % 1_000},{20 + n % 40},{'ab'[n % 2]}" for n in range(3_000)]
+    table.write_text("\n".join(["patient_id,age,ill", *rows]), encoding="utf-8")
+    bench.project.open(str(table))
+    bench.project.policy_file.write_text(
+        """halfmask = 1
+[columns]
+patient_id = { role = "identifier" }
+age = { role = "quasi_identifier", kind = "numeric" }
+ill = { role = "sensitive", kind = "categorical" }
+[[guarantees]]
+model = "k-anonymity"
+k = 3
+""",
+        encoding="utf-8",
+    )
+
+    words = bench.get("/protect")
+    assert "patient_id has 1,000 values on 3,000 rows, and guarantees count rows." in words
+
+    words = bench.post("/protect/person", column="patient_id")
+    assert bench.project.policy().person == "patient_id"
+    assert "guarantees count rows" not in words
+
+
+def test_a_look_at_other_kinds_loses_nothing(adult_bench):
+    adult_bench.post("/protect/guarantee", number="0", k=["10", "50"])
+    before = adult_bench.project.policy_text()
+    for kind in ("synthetic", "private"):
+        adult_bench.post("/protect/kind", kind=kind)
+
+    words = adult_bench.post("/protect/kind", kind="classes")
+
+    assert "as it was before other kinds were looked at" in words
+    assert adult_bench.project.policy_text() == before
+    adult_bench.post("/protect/undo")
+    assert adult_bench.project.policy().kind == "private-microdata"

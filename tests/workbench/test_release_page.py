@@ -193,7 +193,7 @@ def test_warnings_of_the_report_stand_under_the_verdict(tmp_path):
         if kind == "made":
             bench.project.replace(policy.replace("k = 5", "k = 4"), "k = 4")
         words = release(bench, kind).partition("Evidence")[0]
-        assert "300 rows are unique on number alone" in words
+        assert "unique on number alone" in words
     report = (tmp_path / "made" / "report.html").read_text(encoding="utf-8")
     assert "Warning" in report
 

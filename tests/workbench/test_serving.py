@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import webbrowser
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from types import ModuleType
@@ -36,7 +36,7 @@ class Bench:
     """A workbench in a thread, with a clock and a job of the test's."""
 
     def __init__(self):
-        self.now, self.runs_job, self.fails = 0.0, False, False
+        self.now, self.runs_job, self.fails, self.ends_jobs = 0.0, False, False, True
         self.looked: SimpleQueue[float] = SimpleQueue()
         self.said: SimpleQueue[str] = SimpleQueue()
         self.ended: list[str] = []
@@ -54,9 +54,14 @@ class Bench:
             port=port,
             most_bytes=1_000,
             working=self.look,
-            close=lambda: self.ended.append("jobs"),
+            close=self.close,
             clock=lambda: self.now,
         )
+
+    def close(self):
+        if not self.ends_jobs:
+            raise OSError("CANARY")
+        self.ended.append("jobs")
 
     @staticmethod
     async def page(_):
@@ -158,6 +163,15 @@ def test_it_stops_after_an_idle_hour_and_not_before(bench):
 
     assert bench.was_idle == [True]
     assert bench.ended == ["jobs", "application"]
+
+
+def test_jobs_that_cant_be_ended_dont_keep_it(bench):
+    bench.ends_jobs = False
+    with bench.running():
+        pass
+
+    assert bench.ended == ["application"]
+    assert bench.was_idle == [True]
 
 
 def looks_at(bench, now):
@@ -314,3 +328,49 @@ def test_it_stops_with_the_terminal_and_ends_its_jobs(blow, status, tmp_path):
 
     assert (process.returncode, err) == (status, "")
     assert out == ("jobs ended\nasked\n" if status == 0 else "jobs ended\n")
+
+
+STUCK = """
+import sys
+import threading
+from halfmask.workbench import _app, _page, run_workbench
+
+def show(desk, query):
+    print("reading", flush=True)
+    threading.Event().wait()
+
+page = _page.Page("data", "Data", show, needs="")
+_app.page_named = lambda name: page
+run_workbench(sys.argv[1], opens_browser=False, announce=lambda it: print(it, flush=True))
+print("stopped")
+"""
+
+
+@pytest.mark.slow
+def test_a_read_that_never_ends_doesnt_keep_the_terminal(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-c", STUCK, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(halfmask.__file__).parents[1])},
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509 # as above
+    )
+    with process:
+        try:
+            assert process.stdout is not None
+            with entered(process.stdout.readline().strip()) as client:
+                asking = threading.Thread(target=ask_in_vain, args=[client])
+                asking.start()
+                assert process.stdout.readline() == "reading\n"
+                process.send_signal(signal.SIGINT)
+                out, _ = process.communicate(timeout=LONG)
+                asking.join(timeout=LONG)
+        finally:
+            process.kill()
+
+    assert (process.returncode, out) == (0, "stopped\n")
+
+
+def ask_in_vain(client):
+    with suppress(httpx.HTTPError):
+        client.get("/data", timeout=LONG)

@@ -223,7 +223,8 @@ def shown(bench, found):
     job.mkdir(mode=0o700, parents=True)
     asked = {"kind": "verify", "arguments": {"names": ["r.zip"]}, "started": 0.0}
     (job / "job.json").write_text(json.dumps(asked), encoding="utf-8")
-    (job / "result.json").write_text(json.dumps({"result": found}), encoding="utf-8")
+    end = {"state": "done", "result": found, "at": 1.0}
+    (job / "end.json").write_text(json.dumps(end), encoding="utf-8")
     return bench.get("/verify")
 
 

@@ -64,10 +64,6 @@ class AlphaKAnonymity(Guarantee):
         "Every class has at least k rows, and no value of the column has more than the share alpha "
         "of them."
     )
-    meaning: ClassVar[str] = (
-        "Each class has at least {k} rows, and no value of {column} has more than {alpha_share} "
-        "of them."
-    )
     bounded: ClassVar[str] = "alpha"
     worse_when_larger: ClassVar[bool] = True
     counts_persons: ClassVar[bool] = True

@@ -64,10 +64,6 @@ class BasicBetaLikeness(Guarantee):
         "In no class the share of a value exceeds its share in the whole table by more than beta "
         "times the latter."
     )
-    meaning: ClassVar[str] = (
-        "In no class a value of {column} has more than {beta_more} times its share in the whole "
-        "table."
-    )
     bounded: ClassVar[str] = "beta"
     worse_when_larger: ClassVar[bool] = True
     relative: ClassVar[bool] = True
@@ -130,10 +126,6 @@ class EnhancedBetaLikeness(Guarantee):
     sentence: ClassVar[str] = (
         "In no class the share of a value exceeds its share p in the whole table by more than beta "
         "or -log(p) times p."
-    )
-    meaning: ClassVar[str] = (
-        "In no class a value of {column} has more than {beta_more} times its share in the whole "
-        "table, and frequent values have less."
     )
     bounded: ClassVar[str] = "beta"
     worse_when_larger: ClassVar[bool] = True

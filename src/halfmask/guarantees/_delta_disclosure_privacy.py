@@ -64,10 +64,6 @@ class DeltaDisclosurePrivacy(Guarantee):
         "In every class, each value's share over its share in the whole table has a logarithm "
         "between -delta and delta."
     )
-    meaning: ClassVar[str] = (
-        "In each class each value of {column} has between {delta_low} and {delta_high} times its "
-        "share in the whole table."
-    )
     bounded: ClassVar[str] = "delta"
     worse_when_larger: ClassVar[bool] = True
     relative: ClassVar[bool] = True

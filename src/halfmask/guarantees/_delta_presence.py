@@ -61,10 +61,6 @@ class DeltaPresence(Guarantee):
     sentence: ClassVar[str] = (
         "Each person of the population is in the table with a probability within the bounds."
     )
-    meaning: ClassVar[str] = (
-        "Each person of the population is in the table with a probability between "
-        "{delta_min_share} and {delta_max_share}."
-    )
     bounded: ClassVar[str] = "delta_max"
     worse_when_larger: ClassVar[bool] = True
     needs_population: ClassVar[bool] = True

@@ -62,7 +62,6 @@ class DistinctLDiversity(Guarantee):
 
     model: ClassVar[str] = "distinct-l-diversity"
     sentence: ClassVar[str] = "Every class has at least l different values of the column."
-    meaning: ClassVar[str] = "Each class has at least {l} different values of {column}."
     bounded: ClassVar[str] = "l"
     monotone_with_suppression: ClassVar[bool] = True
     counts_persons: ClassVar[bool] = True

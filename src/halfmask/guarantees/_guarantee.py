@@ -82,7 +82,7 @@ class Guarantee(ABC):
     sentence: ClassVar[str]
     """What it says of a release, in one sentence."""
     meaning: ClassVar[str] = ""
-    """The same for people, as a format of numbers: ``{k_others}`` is k - 1; filled in by a page."""
+    """The same as a format of numbers, where the sentence has no letters for them."""
     bounded: ClassVar[str]
     """The parameter that the level of a class is held against."""
     monotone: ClassVar[bool] = True

@@ -50,9 +50,6 @@ class KAnonymity(Guarantee):
 
     model: ClassVar[str] = "k-anonymity"
     sentence: ClassVar[str] = "Every row shares its quasi-identifiers with at least k - 1 others."
-    meaning: ClassVar[str] = (
-        "Each person shares all quasi-identifiers with at least {k_others} others."
-    )
     bounded: ClassVar[str] = "k"
     monotone_with_suppression: ClassVar[bool] = True
     counts_persons: ClassVar[bool] = True

@@ -52,7 +52,6 @@ class KMap(Guarantee):
 
     model: ClassVar[str] = "k-map"
     sentence: ClassVar[str] = "Every row fits at least k people of the population."
-    meaning: ClassVar[str] = "Each row fits at least {k} people of the population."
     bounded: ClassVar[str] = "k"
     needs_population: ClassVar[bool] = True
 
@@ -115,7 +114,6 @@ class EstimatedKMap(Guarantee):
 
     model: ClassVar[str] = "estimated-k-map"
     sentence: ClassVar[str] = "By an estimate, every row fits at least k people of the population."
-    meaning: ClassVar[str] = "By an estimate, each row fits at least {k} people of the population."
     bounded: ClassVar[str] = "k"
     basis: ClassVar[Literal["counted", "estimated"]] = "estimated"
 

@@ -64,10 +64,6 @@ class LKCPrivacy(SubsetGuarantee):
         "The values of any l quasi-identifiers of a row occur together in at least k rows, and no "
         "value of the column has more than the share c of these rows."
     )
-    meaning: ClassVar[str] = (
-        "For any {l} quasi-identifiers, at least {k} rows agree, and no value of {column} has "
-        "more than {c_share} of them."
-    )
     bounded: ClassVar[str] = "c"
     worse_when_larger: ClassVar[bool] = True
 

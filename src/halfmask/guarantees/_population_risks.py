@@ -59,9 +59,6 @@ class LargestJournalistRisk(Guarantee):
     sentence: ClassVar[str] = (
         "No row has a journalist risk, 1 over the people who fit its class, above it."
     )
-    meaning: ClassVar[str] = (
-        "Nobody is found in the population with a probability above {risk_share}."
-    )
     bounded: ClassVar[str] = "risk"
     worse_when_larger: ClassVar[bool] = True
     needs_population: ClassVar[bool] = True
@@ -106,9 +103,6 @@ class MarketerThreshold(TableGuarantee):
     model: ClassVar[str] = "marketer-risk"
     sentence: ClassVar[str] = (
         "Someone who links every row to a person who fits it is right for no larger share of them."
-    )
-    meaning: ClassVar[str] = (
-        "An attacker who links every row to a person is right for at most {risk_share} of them."
     )
     bounded: ClassVar[str] = "risk"
     needs_population: ClassVar[bool] = True
@@ -157,10 +151,6 @@ class AverageJournalistRisk(TableGuarantee):
 
     model: ClassVar[str] = "average-journalist-risk"
     sentence: ClassVar[str] = "The mean journalist risk of the rows is no larger."
-    meaning: ClassVar[str] = (
-        "On average, a person is found in the population with a probability of at most "
-        "{risk_share}."
-    )
     bounded: ClassVar[str] = "risk"
     needs_population: ClassVar[bool] = True
 
@@ -210,9 +200,6 @@ class JournalistRecordsAtRisk(TableGuarantee):
     sentence: ClassVar[str] = (
         "No larger share of the rows has a journalist risk, 1 over the people who fit their class, "
         "above the threshold."
-    )
-    meaning: ClassVar[str] = (
-        "At most {share_share} of the rows have a risk above {risk_share} in the population."
     )
     bounded: ClassVar[str] = "share"
     needs_population: ClassVar[bool] = True

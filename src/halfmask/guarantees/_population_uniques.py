@@ -68,10 +68,6 @@ class PopulationUniques(TableGuarantee):
     sentence: ClassVar[str] = (
         "By an estimate, no larger share of the population is unique on the quasi-identifiers."
     )
-    meaning: ClassVar[str] = (
-        "By an estimate, at most {share_share} of the population are unique on the "
-        "quasi-identifiers."
-    )
     bounded: ClassVar[str] = "share"
     monotone: ClassVar[bool] = False
     basis: ClassVar[Literal["counted", "estimated"]] = "estimated"

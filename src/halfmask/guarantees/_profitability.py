@@ -88,10 +88,6 @@ class ProfitabilityProsecutor(Guarantee):
     sentence: ClassVar[str] = (
         "No row is expected to cost the publisher as much, by an attack that pays, as it earns."
     )
-    meaning: ClassVar[str] = (
-        "For no row the expected loss reaches the benefit of {publisher_benefit} from its "
-        "release, against attackers whose attack pays."
-    )
     monotone_with_suppression: ClassVar[bool] = True
     bounded: ClassVar[str] = "publisher_benefit"
     worse_when_larger: ClassVar[bool] = True
@@ -172,10 +168,6 @@ class ProfitabilityProsecutorNoAttack(Guarantee):
 
     model: ClassVar[str] = "profitability-prosecutor-no-attack"
     sentence: ClassVar[str] = "An attack on a row earns less than it costs."
-    meaning: ClassVar[str] = (
-        "An attack on a row, which gains {adversary_gain} if it succeeds, earns less than the "
-        "{adversary_cost} that it costs."
-    )
     monotone_with_suppression: ClassVar[bool] = True
     counts_persons: ClassVar[bool] = True
     monotone_in_persons: ClassVar[bool] = True
@@ -236,10 +228,6 @@ class ProfitabilityJournalist(ProfitabilityProsecutor):
     """
 
     model: ClassVar[str] = "profitability-journalist"
-    meaning: ClassVar[str] = (
-        "For no row the expected loss in the population reaches the benefit of "
-        "{publisher_benefit} from its release."
-    )
     needs_population: ClassVar[bool] = True
 
     @property
@@ -282,10 +270,6 @@ class ProfitabilityJournalistNoAttack(ProfitabilityProsecutorNoAttack):
     """
 
     model: ClassVar[str] = "profitability-journalist-no-attack"
-    meaning: ClassVar[str] = (
-        "An attack through the population, which gains {adversary_gain} if it succeeds, earns "
-        "less than the {adversary_cost} that it costs."
-    )
     counts_persons: ClassVar[bool] = False
     monotone_in_persons: ClassVar[bool] = False
     needs_population: ClassVar[bool] = True

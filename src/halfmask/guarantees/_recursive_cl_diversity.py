@@ -67,10 +67,6 @@ class RecursiveCLDiversity(Guarantee):
     sentence: ClassVar[str] = (
         "In every class the most frequent value is less than c times the l-th and rarer ones."
     )
-    meaning: ClassVar[str] = (
-        "In each class the most frequent value of {column} is less than {c} times the {l}-th and "
-        "all rarer ones together."
-    )
     bounded: ClassVar[str] = "c"
     worse_when_larger: ClassVar[bool] = True
     counts_persons: ClassVar[bool] = True

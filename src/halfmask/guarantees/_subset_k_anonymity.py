@@ -57,9 +57,6 @@ class SubsetKAnonymity(SubsetGuarantee):
     sentence: ClassVar[str] = (
         "The values of any m quasi-identifiers of a row occur together in at least k rows."
     )
-    meaning: ClassVar[str] = (
-        "Each person shares any {m} quasi-identifiers with at least {k_others} others."
-    )
     bounded: ClassVar[str] = "k"
 
     k: int = field(metadata={"ge": 2})

@@ -29,7 +29,7 @@ class DifferentialPrivacy:
     )
     meaning: ClassVar[str] = (
         "Whether a person is in the table changes the probability of any release by a factor of "
-        "at most {epsilon_high}, but for a probability of {delta}."
+        "at most {epsilon_high}, except with a probability of {delta}."
     )
     counts_persons: ClassVar[bool] = True
 

@@ -63,7 +63,7 @@ Rules: TypeAlias = Annotated[
 ]
 Rows: TypeAlias = Annotated[
     Annotated[Whole, Field(ge=1)] | None,
-    Field(description="How many rows; if absent, as many as the table has."),
+    Field(description="How many rows; if absent, as many as are learnt from."),
 ]
 Copies: TypeAlias = Annotated[
     Whole,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask.workbench._candidate import PLACES
+from halfmask.workbench._json_files import read_json, write_json
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress
@@ -80,7 +80,7 @@ def keep_attacks(release: Release[Any], folder: Path, report: Progress) -> None:
     """Keep what was measured while a candidate was made: it needs what only that process has."""
     found = _measured(release, report)
     if found is not None:
-        (folder / MEASURED).write_text(json.dumps(_described(found)), encoding="utf-8")
+        write_json(folder / MEASURED, _described(found))
 
 
 def job_on(desk: Desk, candidate: Candidate) -> Job | None:
@@ -96,10 +96,7 @@ def attacks_on(desk: Desk, candidate: Candidate | None) -> dict[str, Any] | None
     job, measured = job_on(desk, candidate), candidate.job.folder / MEASURED
     if job is not None and job.state == "done":
         return dict(job.result)
-    found: dict[str, Any] | None = None
-    if measured.is_file():
-        found = json.loads(measured.read_text("utf-8"))
-    return found
+    return read_json(measured) or None
 
 
 def _measured(release: Release[Any], report: Progress) -> AttackReport | None:

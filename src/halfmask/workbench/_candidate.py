@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask.workbench._desk import notice_of
+from halfmask.workbench._notices import notice_of
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress

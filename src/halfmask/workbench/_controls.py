@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from math import floor, isclose
+from math import ceil, floor, isclose
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from halfmask._errors import ParameterError
@@ -163,7 +163,8 @@ def _number(kind: Mapping[str, Any], **common: Any) -> Control:  # noqa: ANN401 
     common |= {"whole": whole, "bounds": (least, most)}
     ends = RANGES.get(name)
     if ends is None and least is not None and most is not None:
-        ends = (least, most, 1 if whole else _SHARE_STEP)
+        step = 1 if whole else _SHARE_STEP
+        ends = (ceil(least / step - 1e-9) * step, most, step)
     if ends is None or value is None or 0 < value < _LEAST_SLID or name == "seed":
         return Control(form="number", **common)
     low, high, step = ends

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
-from halfmask._errors import HalfmaskError
-from halfmask._foreign import missing
+from halfmask.workbench._notices import Notice, notice_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from halfmask.workbench._jobs import Jobs
     from halfmask.workbench._project import Project
 
-#: Notices that wait for a page; a page that nobody opens must not gather them for ever.
-_MOST_WAITING: Final = 5
+__all__ = ["Desk", "Notice", "notice_of"]
+
+#: Answers whose notices wait for their page; one that nobody opens must not gather them for ever.
+_MOST_WAITING: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A sentence at the top of a page, and a way out if it says that something failed."""
+class _Said(threading.local):
+    """What was said in answer to one request, which one thread gives."""
 
-    what: str
-    hint: str | None = None
-    style: Literal["good", "bad"] = "good"
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
 
 
 @dataclass(slots=True)
@@ -32,36 +34,29 @@ class Desk:
 
     project: Project
     jobs: Jobs
-    notices: list[Notice] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
     #: What pages keep from one request to the next, by name.
     shelf: dict[str, object] = field(default_factory=dict)
+    _said: _Said = field(default_factory=_Said)
+    _waiting: dict[str, list[Notice]] = field(default_factory=dict)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def say(self, notice: Notice) -> None:
-        """Show a notice on the next page."""
-        self.notices.append(notice)
-        del self.notices[:-_MOST_WAITING]
+        """Show a notice on this page, or on the one that an action leads to."""
+        self._said.notices.append(notice)
 
-    def take_notices(self) -> list[Notice]:
-        """Return the notices that wait, and forget them."""
-        taken = self.notices[:]
-        del self.notices[: len(taken)]
-        return taken
+    def keep_notices(self) -> str:
+        """Keep what was said for the page that is opened by this name; ``""`` for nothing."""
+        notices, self._said.notices = self._said.notices, []
+        if not notices:
+            return ""
+        name = str(next(self._numbers))
+        self._waiting[name] = notices
+        for older in list(self._waiting)[:-_MOST_WAITING]:
+            self._waiting.pop(older, None)
+        return name
 
-
-def notice_of(error: BaseException) -> Notice:
-    """Return what may be shown of an error: libraries may quote cells, so only ours speak."""
-    if isinstance(error, ModuleNotFoundError):
-        error = missing(error) or error
-    if isinstance(error, HalfmaskError):
-        what, hint = error.at_terminal
-        # Options of the command line are no way out of a page.
-        return Notice(what, None if hint is None or "--" in hint else hint, "bad")
-    if isinstance(error, MemoryError):
-        hint = "Give the table as a folder of Parquet files, or fewer columns."
-        return Notice("Memory ran out. Nothing was changed.", hint, "bad")
-    if isinstance(error, OSError):
-        hint = "Check that the folder can be written and that the disk isn't full."
-        return Notice("The system refused to read or write a file.", hint, "bad")
-    what = f"halfmask failed in a way that it didn't expect ({type(error).__name__})."
-    return Notice(what, "Nothing was changed. Undo the last step, or choose another way.", "bad")
+    def take_notices(self, name: str) -> list[Notice]:
+        """Return the notices of a name and what was said for this page, and forget them."""
+        notices, self._said.notices = self._said.notices, []
+        return [*self._waiting.pop(name, ()), *notices]

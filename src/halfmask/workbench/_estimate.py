@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import threading
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from halfmask._errors import HalfmaskError
 from halfmask.workbench._desk import Notice, notice_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-
-    import polars as pl
+    from pathlib import Path
 
     from halfmask.microdata import Policy
     from halfmask.microdata.exploring.preview import PreviewTable, ReleasePreview
-    from halfmask.workbench._desk import Desk
     from halfmask.workbench._project import Project
 
 #: So many rows are measured at most: a slider answers at once.
@@ -26,6 +25,10 @@ _SHOWN: Final = 3
 #: Suppression is offered up to this share, and a remedy must gain so much of the detail.
 _SUPPRESSED: Final = (0.01, 0.02, 0.05)
 _GAINED: Final = 0.005
+#: One at a time: compiled code may not run in two threads.
+_MEASURING: Final = threading.Lock()
+
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,103 +54,73 @@ class SampleEstimate:
     remedies: tuple[Remedy, ...] = ()
 
 
+def file_stamps(folder: Path, policy: Policy) -> tuple[tuple[int, int], ...]:
+    """Return what changes when a file does that a policy names."""
+    trees = (it.hierarchy for it in policy.columns.values())
+    named = [getattr(it, "file", None) for it in (*trees, *policy.maps.values())]
+    paths = (folder / name for name in named if name is not None)
+    found = (path.stat() for path in paths if path.exists())
+    return tuple((it.st_mtime_ns, it.st_size) for it in found)
+
+
 class Estimates:
-    """Measures policies of one project; the last rows, their summary and results are kept."""
+    """Measures policies of one project; the project keeps what was measured."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._lock = threading.Lock()
-        self._whole: pl.DataFrame | None = None
-        self._sample: pl.DataFrame | None = None
-        self._tables: dict[object, PreviewTable] = {}
-        self._found: dict[object, SampleEstimate] = {}
-        self._costs: dict[object, tuple[Remedy, ...]] = {}
 
     def estimate(self) -> SampleEstimate:
         """Return what the policy does to the sample; errors are in words."""
         try:
-            found: SampleEstimate = self._kept(self._found, self._estimate)
+            return self._kept("estimate", self._estimate)
         except HalfmaskError as error:  # the table can't be read
             return SampleEstimate(rows=0, whole=0, failure=notice_of(error))
-        return found
 
     def costs(self) -> tuple[Remedy, ...]:
         """Return what would save most, each measured; none where the policy can't be met."""
         try:
-            found: tuple[Remedy, ...] = self._kept(
-                self._costs, lambda policy: tuple(self._remedies(policy))
-            )
+            return self._kept("costs", lambda policy: tuple(self._remedies(policy)))
         except HalfmaskError:
             return ()
-        return found
 
-    def _kept(self, kept: dict[object, Any], made: Callable[[Policy], Any]) -> Any:  # noqa: ANN401
-        with self._lock:
+    def _kept(self, name: str, make: Callable[[Policy], _Made]) -> _Made:
+        with _MEASURING:
             policy = self._project.policy()
-            self._read()
-            key = (self._project.stamp, self._files(policy))
-            if key not in kept:
-                result = made(policy)
-                kept.clear()
-                kept[key] = result
-            return kept[key]
-
-    def _read(self) -> None:
-        """Draw the sample again if the table has changed."""
-        rows = self._project.rows()
-        if rows is not self._whole:
-            self._whole, self._sample = rows, self._project.sample(ROWS)
-            for kept in (self._tables, self._found, self._costs):
-                kept.clear()
-
-    def _files(self, policy: Policy) -> tuple[object, ...]:
-        """Return what changes when a file does that the policy names."""
-        trees = (it.hierarchy for it in policy.columns.values())
-        named = [getattr(it, "file", None) for it in (*trees, *policy.maps.values())]
-        paths = (self._project.folder / name for name in named if name is not None)
-        found = (path.stat() for path in paths if path.exists())
-        return tuple((it.st_mtime_ns, it.st_size) for it in found)
-
-    @property
-    def _rows(self) -> tuple[pl.DataFrame, int]:
-        if self._sample is None or self._whole is None:
-            raise AssertionError("rows are read before they are measured")
-        return self._sample, self._whole.height
+            key = (name, self._project.stamp, file_stamps(self._project.folder, policy))
+            return self._project.kept(key, lambda: make(policy))
 
     def _estimate(self, policy: Policy) -> SampleEstimate:
-        rows, whole = self._rows
-        about: dict[str, Any] = {"rows": rows.height, "whole": whole}
+        from halfmask.microdata.exploring.preview import changed_cells  # noqa: PLC0415 # compiles
+
+        rows = self._project.sample(ROWS)
+        about: dict[str, Any] = {"rows": rows.height, "whole": self._project.rows().height}
         try:
             if policy.kind == "masked":
-                from halfmask.microdata.exploring.preview import changed_cells  # noqa: PLC0415
-
                 changed, kept = changed_cells(rows, policy)
                 return SampleEstimate(**about, changed=changed, kept_rows=kept)
             if policy.kind == "microdata":
                 return SampleEstimate(**about, preview=self._table(policy).preview(policy))
         except Exception as error:  # noqa: BLE001 # the controls that led here must stay
-            return SampleEstimate(
-                **about, failure=notice_of(error), remedies=tuple(self._nearest(policy))
-            )
+            nearest = tuple(self._nearest(policy))
+            return SampleEstimate(**about, failure=_in_words(error, policy), remedies=nearest)
         return SampleEstimate(**about)
 
     def _table(self, policy: Policy) -> PreviewTable:
         """Return the summary of the sample, which sliders don't change."""
-        from halfmask.microdata.exploring.preview import PreviewTable  # noqa: PLC0415
+        from halfmask.microdata.exploring.preview import PreviewTable  # noqa: PLC0415 # compiles
 
-        rows, _ = self._rows
         about = tuple(each.about for each in policy.guarantee_sections)
         slid = {"guarantee_sections", "method", "recoding", "suppression", "output"}
+        said = policy.model_dump_json(exclude=slid)
         key = (
-            policy.model_dump_json(exclude=slid),
+            "preview",
+            said,
             about,
             policy.split_targets,
-            self._files(policy),
+            file_stamps(self._project.folder, policy),
         )
-        if key not in self._tables:
-            table = PreviewTable.of(rows, policy)
-            self._tables = {key: table}
-        return self._tables[key]
+        rows = self._project.sample
+        return self._project.kept(key, lambda: PreviewTable.of(rows(ROWS), policy))
 
     def _nearest(self, policy: Policy) -> Iterator[Remedy]:
         """Yield the nearest parameter that can be met, if it is met then."""
@@ -178,22 +151,21 @@ class Estimates:
         yield from self._guarantees(policy, now)
 
     def _columns(self, policy: Policy, now: ReleasePreview) -> Iterator[Remedy]:
-        """Yield the columns that cost most, by suppressed rows, then by detail."""
+        """Yield the columns that cost most: by the detail of the others, then suppressed rows."""
         gains = []
         for name, it in self._table(policy).without_each_column(policy).items():
             others = [now.detail[each] for each in it.detail]
             kept = sum(it.detail.values()) / len(others) - sum(others) / len(others)
-            gains.append((now.suppressed - it.suppressed, kept, name, it))
+            gains.append((kept, now.suppressed - it.suppressed, name, it))
         gains.sort(key=lambda each: (-each[0], -each[1]))
-        for fewer, gained, name, it in gains[:_SHOWN]:
+        for gained, fewer, name, it in gains[:_SHOWN]:
             if fewer > 0 or gained >= _GAINED:
                 kept = sum(it.detail.values()) / len(it.detail)
                 gain = f"the other columns keep {kept:.1%} instead of {kept - gained:.1%}"
                 if fewer > 0:
                     gain = f"{_rows(fewer, 'fewer ')} suppressed, {gain}"
-                yield Remedy(
-                    label=f"Drop {name}", gain=gain, action="drop", fields={"column": name}
-                )
+                fields = {"column": name, "role": "identifier"}
+                yield Remedy(label=f"Drop {name}", gain=gain, action="role", fields=fields)
 
     def _suppression(self, policy: Policy, now: ReleasePreview) -> Iterator[Remedy]:
         at = policy.suppression.max_fraction
@@ -212,43 +184,23 @@ class Estimates:
         """Yield what half of each guarantee's number, or its removal, would gain."""
         sections = [it.model_dump(exclude_none=True) for it in policy.guarantee_sections]
         for number, section in enumerate(policy.guarantee_sections):
-            others = [it for at, it in enumerate(sections) if at != number]
+            before, after = sections[:number], sections[number + 1 :]
+            named = f"{section.named} of {section.about}" if section.about else section.named
             bounded = getattr(section.made_type, "bounded", "")
             asked = sections[number].get(bounded)
+            tries = []
             if bounded in ("k", "l") and asked is not None and asked >= 4:
                 lower = asked // 2
-                changed = [*sections]
-                changed[number] = {**sections[number], bounded: lower}
-                yield from self._offered(
-                    now,
-                    self._tried(policy, guarantees=changed),
-                    label=f"Lower {bounded} of {section.named} to {lower:g}",
-                    action="guarantee",
-                    fields={"number": str(number), bounded: f"{lower:g}"},
-                )
-            if others:
-                about = f" of {section.about}" if section.about else ""
-                yield from self._offered(
-                    now,
-                    self._tried(policy, guarantees=others),
-                    label=f"Remove {section.named}{about}",
-                    action="remove",
-                    fields={"number": str(number)},
-                )
-
-    def _offered(
-        self,
-        now: ReleasePreview,
-        then: ReleasePreview | None,
-        **remedy: Any,  # noqa: ANN401
-    ) -> Iterator[Remedy]:
-        if then is None:
-            return
-        fewer = now.suppressed - then.suppressed
-        if then.kept - now.kept >= _GAINED or fewer > 0:
-            more = f", {_rows(fewer, 'fewer ')} suppressed" if fewer > 0 else ""
-            risk = f", highest risk {now.highest:.1%} -> {then.highest:.1%}"
-            yield Remedy(gain=_detail(now, then) + more + risk, **remedy)
+                changed = [*before, {**sections[number], bounded: lower}, *after]
+                words = f"Lower {bounded} of {named} to {lower:g}"
+                tries.append((words, "guarantee", {bounded: f"{lower:g}"}, changed))
+            if before or after:
+                tries.append((f"Remove {named}", "remove", {}, [*before, *after]))
+            for label, action, more, changed in tries:
+                gain = _gained(now, self._tried(policy, guarantees=changed))
+                if gain:
+                    fields = {"number": str(number), **more}
+                    yield Remedy(label=label, gain=gain, action=action, fields=fields)
 
     def _tried(self, policy: Policy, **sections: object) -> ReleasePreview | None:
         try:
@@ -258,17 +210,31 @@ class Estimates:
             return None
 
 
+def _in_words(error: Exception, policy: Policy) -> Notice:
+    """Return an error whose guarantees are named as the page names them, not as Python does."""
+    notice = notice_of(error)
+    what = notice.what
+    for section in policy.guarantee_sections:
+        about = f" of {section.about}" if section.about else ""
+        column = re.escape(f"column={section.about!r}") if section.about else ""
+        shown = rf"\b{section.made_type.__name__}\([^()]*{column}[^()]*\)"
+        words = f"The guarantee {section.named}{about}"
+        what = re.sub(shown, words.replace("\\", r"\\"), what)
+    return replace(notice, what=what)
+
+
+def _gained(now: ReleasePreview, then: ReleasePreview | None) -> str:
+    """Return what a change of guarantees gains in words, if anything."""
+    fewer = 0 if then is None else now.suppressed - then.suppressed
+    if then is None or (then.kept - now.kept < _GAINED and fewer <= 0):
+        return ""
+    more = f", {_rows(fewer, 'fewer ')} suppressed" if fewer > 0 else ""
+    return f"{_detail(now, then)}{more}, highest risk {now.highest:.1%} -> {then.highest:.1%}"
+
+
 def _rows(n: int, which: str = "") -> str:
     return f"{n:,} {which}row{'' if n == 1 else 's'}"
 
 
 def _detail(now: ReleasePreview, then: ReleasePreview) -> str:
     return f"detail {now.kept:.1%} -> {then.kept:.1%}"
-
-
-def estimates_of(desk: Desk) -> Estimates:
-    """Return the estimates of a desk's project, which are kept between requests."""
-    found = desk.shelf.get("estimates")
-    if not isinstance(found, Estimates):
-        found = desk.shelf["estimates"] = Estimates(desk.project)
-    return found

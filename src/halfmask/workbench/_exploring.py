@@ -8,13 +8,16 @@ from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask.workbench._jobs import write_json
+from halfmask.workbench._estimate import file_stamps
+from halfmask.workbench._json_files import write_json
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress
+    from halfmask.microdata import Policy
     from halfmask.microdata.exploring import Exploration, ExploredPoint
     from halfmask.workbench._desk import Desk
     from halfmask.workbench._jobs import Job
+    from halfmask.workbench._project import Project
 
 KIND: Final = "explore"
 _WORK: Final = "halfmask.workbench._exploring:explore_policies"
@@ -26,7 +29,7 @@ VARIED: Final = ("method", "recoding", "suppression", "guarantees")
 def start_exploring(desk: Desk, grid: Mapping[str, Any]) -> Job:
     """Explore around the project's policy; ``grid`` has arguments of `explore`."""
     project = desk.project
-    project.policy()
+    policy = project.policy()
     project.source()
     return desk.jobs.start(
         KIND,
@@ -35,13 +38,25 @@ def start_exploring(desk: Desk, grid: Mapping[str, Any]) -> Job:
         table=str(project.table),
         project=str(project.folder),
         grid=dict(grid),
+        files=_stamps(project, policy),
     )
 
 
 def explore_policies(
-    report: Progress, folder: Path, *, policy: str, table: str, project: str, grid: dict[str, Any]
+    report: Progress,
+    folder: Path,
+    *,
+    policy: str,
+    table: str,
+    project: str,
+    grid: dict[str, Any],
+    files: object = None,
 ) -> dict[str, int]:
-    """Measure the policies of a grid, and keep what is found so far in the job's folder."""
+    """Measure the policies of a grid, and keep what is found so far in the job's folder.
+
+    `files` is for those who read the result.
+    """
+    del files
     from halfmask.microdata import Policy, explore  # noqa: PLC0415 # a job loads what it needs
     from halfmask.workbench._kept_secrets import secrets_of  # noqa: PLC0415 # as above
 
@@ -49,8 +64,10 @@ def explore_policies(
     given = Policy.from_toml(policy, folder=home)
     vault = secrets_of(given, home, table).get("vault")
 
+    is_limited = "seconds" in tomllib.loads(policy).get("method", {})
+
     def keep(found: Exploration) -> None:
-        write_json(folder / _FILE, _facts(found))
+        write_json(folder / _FILE, _facts(found, is_limited=is_limited))
 
     found = explore(table, given, **grid, vault=vault, watch=keep, progress=report)
     keep(found)
@@ -66,11 +83,14 @@ def explored_of(job: Job | None) -> dict[str, Any] | None:
     return found
 
 
-def _facts(found: Exploration) -> dict[str, Any]:
+def _facts(found: Exploration, *, is_limited: bool) -> dict[str, Any]:
     from halfmask.microdata.exploring import trial_sentences  # noqa: PLC0415 # as above
 
     best = {each.asked.number for each in found.frontier}
     points = [_point(found, each) | {"best": each.asked.number in best} for each in found.shown]
+    if not is_limited:  # the search had a limit of time, and a release by a point has none
+        for point in points:
+            point["sections"].get("method", {}).pop("seconds", None)
     return {
         "rows": found.rows,
         "table_rows": found.table_rows,
@@ -101,6 +121,13 @@ def _point(found: Exploration, point: ExploredPoint) -> dict[str, Any]:
     }
 
 
+def _stamps(project: Project, policy: Policy) -> list[int]:
+    """Return what changes when the table does, or a file that the policy names."""
+    table = project.table_file
+    stamps = () if table is None or not table.exists() else (table.stat().st_mtime_ns,)
+    return [*stamps, *(part for it in file_stamps(project.folder, policy) for part in it)]
+
+
 def write_sections(document: MutableMapping[str, Any], sections: Mapping[str, Any]) -> None:
     """Give a policy's document the sections of a point; comments and other keys stay."""
     _make_equal(document, sections, VARIED)
@@ -128,12 +155,12 @@ def _are_alike(old: list[Any], new: list[Any]) -> bool:
     return len(old) == len(new) and all(isinstance(each, Mapping) for each in (*old, *new))
 
 
-def has_changed_since(job: Job, text: str) -> bool:
-    """Return whether a policy now differs from the explored one in more than a grid varies."""
-    grid = job.arguments["grid"]
+def has_changed_since(job: Job, project: Project) -> bool:
+    """Return whether policy, files or table differ now in more than a grid varies."""
+    grid, text = job.arguments["grid"], project.policy_text()
     varied = {name.rpartition(".")[2] for name in ("k", *(grid["vary"] or ()))}
     then, now = (_fixed(tomllib.loads(each), varied) for each in (job.arguments["policy"], text))
-    return then != now
+    return then != now or job.arguments.get("files") != _stamps(project, project.policy())
 
 
 def _fixed(stated: dict[str, Any], varied: set[str]) -> dict[str, Any]:

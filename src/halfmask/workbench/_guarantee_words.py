@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import MISSING, fields
 from math import ceil, exp, inf
 from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
@@ -12,46 +13,41 @@ if TYPE_CHECKING:
 #: Larger exponents are no different in words.
 _MOST: Final = 700
 _HALF: Final = 0.5
+#: Parameters that are words of any sentence.
+_ENGLISH: Final = ("risk", "share")
 #: Parameters of a guarantee that is added.
 _STARTS: Final = {
-    "k": 5,
-    "l": 2,
-    "m": 2,
-    "t": 0.3,
-    "c": 3,
-    "alpha": 0.5,
-    "delta": 1,
-    "beta": 1,
-    "risk": 0.1,
-    "share": 0.05,
-    "sampling_fraction": 0.1,
-    "significance": 0.05,
-    "delta_min": 0,
-    "delta_max": 0.5,
-    "publisher_benefit": 1_200,
-    "publisher_loss": 300,
-    "adversary_gain": 300,
-    "adversary_cost": 30,
-}
+    "k": 5, "l": 2, "m": 2, "t": 0.3, "c": 3, "alpha": 0.5, "delta": 1, "beta": 1,
+    "risk": 0.1, "share": 0.05, "sampling_fraction": 0.1, "significance": 0.05,
+    "delta_min": 0, "delta_max": 0.5, "publisher_benefit": 1_200, "publisher_loss": 300,
+    "adversary_gain": 300, "adversary_cost": 30,
+}  # fmt: skip
 
 
 def in_numbers(model: type[Any], parameters: Mapping[str, Any], column: str | None) -> str:
-    """Return what a guarantee says; a model without such words says its sentence and parameters."""
-    if not getattr(model, "meaning", ""):
-        return f"{model.sentence} ({', '.join(f'{key} = {it}' for key, it in parameters.items())})"
-    words = {"column": column or ""}
-    for name, it in parameters.items():
-        if isinstance(it, int | float):
+    """Return what a guarantee says, with numbers in the place of its letters."""
+    numbers = {key: it for key, it in parameters.items() if isinstance(it, int | float)}
+    if getattr(model, "meaning", ""):
+        words = {"column": column or ""}
+        for key, it in numbers.items():
             words |= {
-                name: f"{it:g}",
-                f"{name}_share": f"{100 * it:.3g} %",
-                f"{name}_others": f"{it - 1:g}",
-                f"{name}_more": f"{it + 1:g}",
-                f"{name}_rows": f"{ceil(1 / it - 1e-9):,}" if it else "",
-                f"{name}_low": f"{exp(-min(it, _MOST)):.2g}",
-                f"{name}_high": f"{exp(min(it, _MOST)):.3g}",
+                key: f"{it:g}",
+                f"{key}_share": f"{100 * it:.3g} %",
+                f"{key}_rows": f"{ceil(1 / it - 1e-9):,}" if it else "",
+                f"{key}_high": f"{exp(min(it, _MOST)):.3g}",
             }
-    return str(model.meaning).format_map(words)
+        return str(model.meaning).format_map(words)
+    said, left = str(model.sentence), []
+    for key, it in numbers.items():
+        found = 0
+        if key not in _ENGLISH:
+            said, less = re.subn(rf"\b{key} - 1\b", f"{it - 1:g}", said)
+            said, found = re.subn(rf"\b{key}\b", f"{it:g}", said)
+            found += less
+        if not found:
+            left.append(f"{key} = {it:g}")
+    said = said.replace("the column", column or "the column")
+    return f"{said} ({', '.join(left)})" if left else said
 
 
 def start_parameters(model: type[Any]) -> dict[str, float | int | str]:

@@ -74,7 +74,10 @@ _USED: Final = (
     "This address was used before, or it isn't the one that the terminal shows. Each address "
     "opens the workbench once, in one browser."
 )
-_USED_HINT: Final = "Stop the workbench in the terminal, start it again and open its new address."
+_USED_HINT: Final = (
+    "Your work is kept. Stop the workbench in the terminal, start it again and open its new "
+    "address."
+)
 _LARGE: Final = "The file is larger than a form may be. Nothing was changed."
 _LARGE_HINT: Final = "Go back, and name the file in the terminal: halfmask workbench TABLE."
 _FAILED: Final = "halfmask failed in a way that it didn't expect ({})."
@@ -119,7 +122,7 @@ class PageGuard:
         return self._clock() - self._last_request
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """PageAnswer a request."""
+        """Answer a request."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
         elif scope["type"] == "http":
@@ -189,7 +192,7 @@ class _BoundedAnswer:
         self._begun = self._ended = self._dropped = False
 
     async def give(self, app: ASGIApp, scope: Scope) -> None:
-        """PageAnswer a request by the application, or say what failed."""
+        """Answer a request by the application, or say what failed."""
         length, kind = Headers(scope=scope).get("content-length", "0"), ""
         try:
             if length.isdecimal() and int(length) > self._left:
@@ -234,11 +237,13 @@ class _BoundedAnswer:
 
 def _with_headers(send: Send, path: str) -> Send:
     """Return a `send` that puts our headers on an answer, in the place of the application's."""
-    own = {"Content-Security-Policy": REPORT_POLICY} if path.startswith(REPORT) else {}
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update({**HEADERS, **own})
+            headers = MutableHeaders(scope=message)
+            headers.update(HEADERS)
+            if path.startswith(REPORT) and message["status"] == 200:  # else it is a page of ours
+                headers["Content-Security-Policy"] = REPORT_POLICY
         await send(message)
 
     return sending

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from halfmask.data import atomic_file
+from halfmask.workbench._json_files import read_json
 
 _MOST: Final = 200
 
@@ -24,63 +25,60 @@ class Version:
 
 
 class History:
-    """The versions of one policy file, in a folder of its own, and which of them is in force."""
+    """The versions of one policy file, in a folder of its own, and which of them is in force.
+
+    What is changed here is on disk once it is saved: a page that only looks writes nothing.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._list = folder / "versions.json"
-        self.versions: list[Version] = []
-        self.at = -1
-        if self._list.is_file():
-            stored = json.loads(self._list.read_text(encoding="utf-8"))
-            self.versions = [Version(**each) for each in stored["versions"]]
-            self.at = stored["at"]
+        self._unsaved: dict[str, bytes] = {}
+        stored = read_json(self._list)
+        self.versions = [Version(**each) for each in stored.get("versions", ())]
+        self.at = int(stored.get("at", -1))
 
     @property
-    def can_undo(self) -> bool:
-        """Whether there is an earlier version."""
-        return self.at > 0
+    def undoes(self) -> str | None:
+        """What undo would take back."""
+        return self.versions[self.at].why if self.at > 0 else None
 
     @property
-    def can_redo(self) -> bool:
-        """Whether a later version was undone."""
-        return self.at + 1 < len(self.versions)
+    def redoes(self) -> str | None:
+        """What redo would do again."""
+        later = self.versions[self.at + 1 :]
+        return later[0].why if later else None
 
-    def add(self, text: str, why: str) -> None:
-        """Keep a version; those that were undone go, and so do the oldest of very many."""
-        version = Version(why, datetime.now(UTC).isoformat(timespec="seconds"), digest_of(text))
-        if 0 <= self.at < len(self.versions) and self.versions[self.at].sha256 == version.sha256:
+    def add(self, content: bytes, why: str) -> None:
+        """Add a version; those that were undone go, and so do the oldest of very many."""
+        digest = digest_of(content)
+        if self.versions and self.versions[self.at].sha256 == digest:
             return
-        self._write(self._text_file(version), text)
+        self._unsaved[digest] = content
+        version = Version(why, datetime.now(UTC).isoformat(timespec="seconds"), digest)
         self.versions = [*self.versions[: self.at + 1], version][-_MOST:]
         self.at = len(self.versions) - 1
-        self._keep()
 
-    def text(self, step: int) -> str:
-        """Return the text of the version some steps from the one in force."""
-        version = self.versions[self.at + step]
-        return self._text_file(version).read_bytes().decode("utf-8")
-
-    def go(self, step: int) -> Version:
-        """Put the version some steps away into force."""
+    def go(self, step: int) -> bytes:
+        """Put the version some steps away into force, and return its content."""
         self.at += step
-        self._keep()
-        return self.versions[self.at]
+        digest = self.versions[self.at].sha256
+        return self._unsaved.get(digest) or self._file(digest).read_bytes()
 
-    def _text_file(self, version: Version) -> Path:
-        return self.folder / f"{version.sha256}.toml"
-
-    def _keep(self) -> None:
-        stored = {"at": self.at, "versions": [asdict(each) for each in self.versions]}
-        self._write(self._list, json.dumps(stored, indent=1))
-
-    def _write(self, where: Path, text: str) -> None:
+    def save(self) -> None:
+        """Write what has changed."""
         for each in (self.folder.parent, self.folder):  # the mode holds for the last one alone
             each.mkdir(mode=0o700, exist_ok=True)
-        with atomic_file(where, overwrite=True) as file:
-            file.write(text.encode("utf-8"))
+        stored = {"at": self.at, "versions": [asdict(each) for each in self.versions]}
+        files = {self._file(digest): content for digest, content in self._unsaved.items()}
+        for where, content in (files | {self._list: json.dumps(stored).encode()}).items():
+            with atomic_file(where, overwrite=True) as file:
+                file.write(content)
+
+    def _file(self, digest: str) -> Path:
+        return self.folder / f"{digest}.toml"
 
 
-def digest_of(text: str) -> str:
-    """Return the name of a text: changes of the file by others show by it."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+def digest_of(content: bytes) -> str:
+    """Return the name of a content: changes of the file by others show by it."""
+    return hashlib.sha256(content).hexdigest()

@@ -4,7 +4,7 @@ A job is a folder, so that it survives a reload of its page and a restart of the
 
     job.json        what was asked for, and when
     progress.json   the stage, and the share of it that is done
-    result.json     what the work returned; or error.json, in words; or cancelled.json
+    end.json        its state then: with what the work returned, or with an error in words
     lock            held by the process as long as it lives, however it ends
 """
 
@@ -26,9 +26,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import unquote
 
 from halfmask._errors import ParameterError
-from halfmask.data.io.database_url import has_password, is_database_url
+from halfmask.data import is_database_url
+from halfmask.workbench._json_files import read_json, write_json
+from halfmask.workbench._notices import Notice
 
 JobState: TypeAlias = Literal["running", "done", "failed", "cancelled", "lost"]
 
@@ -45,17 +48,10 @@ _KIND: Final = re.compile(r"[a-z][a-z-]{0,30}")
 _CHILDREN: Final[dict[Path, subprocess.Popen[bytes]]] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobError:
-    """Why a job failed, in words."""
-
-    what: str
-    hint: str | None
-
-
-LOST: Final = JobError(
-    what="The work ended without a result: its process was stopped from outside.",
-    hint="Start it again. If it ends so again, memory may have run out: take fewer rows.",
+LOST: Final = Notice(
+    "The work ended without a result: its process was stopped from outside.",
+    "Start it again. If it ends so again, memory may have run out: take fewer rows.",
+    "bad",
 )
 
 
@@ -75,7 +71,7 @@ class Job:
     seconds: float
     #: Seconds until the stage is done, where its share says so.
     remaining: float | None
-    error: JobError | None
+    error: Notice | None
     result: Any
     folder: Path
 
@@ -98,7 +94,7 @@ class Jobs:
         if not _KIND.fullmatch(kind) or not self._work.fullmatch(work):
             raise ParameterError(f"The work of a job must be a function here. Got {work!r}.")
         text = json.dumps(arguments)
-        if any(is_database_url(it) and has_password(it) for it in arguments.values()):
+        if any(has_password(each) for each in arguments.values()):
             raise ParameterError(
                 "The address of the database has a password, which the workbench doesn't write "
                 "down.",
@@ -108,7 +104,7 @@ class Jobs:
             earlier = [job for job in self.all() if job.kind == kind]
             if any(job.is_running for job in earlier):
                 raise ParameterError(
-                    f"The last work of this kind ({kind}) is still running.",
+                    "The last work of this kind is still running.",
                     hint="Wait until it is done, or cancel it first.",
                 )
             for job in earlier[KEPT - 1 :]:
@@ -153,20 +149,23 @@ class Jobs:
             _wait(job.folder, _KILLED)
         job = self.get(job_id)
         if job is not None and job.state == "lost":
-            write_json(job.folder / "cancelled.json", {})
+            write_json(job.folder / "end.json", {"state": "cancelled", "at": time.time()})
         return self.get(job_id)
 
 
-def write_json(path: Path, value: object) -> None:
-    """Write a file of a job whole, in one step."""
-    text = json.dumps(value, allow_nan=False)
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+def has_password(value: object) -> bool:
+    """Return whether a value is an address of a database with a password in it.
+
+    Examples
+    --------
+    >>> [has_password(f"postgresql://{it}") for it in ("me:x@h/db", "h/db?sslpassword=x", "h/db")]
+    [True, True, False]
+    """
+    if not isinstance(value, str) or not is_database_url(value):
+        return False
+    place, _, query = value.partition("://")[2].partition("?")
+    user, at, _ = place.rpartition("@")
+    return bool(at and ":" in user) or "pass" in unquote(query).lower()
 
 
 def _spawn(folder: Path, asked: Mapping[str, object]) -> None:
@@ -231,68 +230,39 @@ def _wait(folder: Path, seconds: float) -> bool:
 
 def _send(folder: Path, asked: signal.Signals) -> None:
     """Send a signal to the processes of a job that lives, so that the number is still its own."""
-    pid = _json(folder / "process.json").get("pid")
+    pid = read_json(folder / "process.json").get("pid")
     if isinstance(pid, int) and _is_alive(folder):
         with suppress(ProcessLookupError):
             os.killpg(pid, asked)
 
 
-def _json(path: Path) -> dict[str, Any]:
-    """Return what a file of a job holds, or nothing if it isn't there or is damaged."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def _read(folder: Path) -> Job | None:
-    # Asked first: what ends after it has written its result by then.
+    # Asked first: what ends after it has written its end by then.
     alive = _is_alive(folder)
-    asked, progress = _json(folder / "job.json"), _json(folder / "progress.json")
+    asked, progress, end = (read_json(folder / f"{it}.json") for it in ("job", "progress", "end"))
     if "started" not in asked:
         return None
-    state, error = _end(folder, alive=alive)
     if not alive:
         _wait(folder, 0.0)
-    started, at = float(asked["started"]), float(progress.get("at", asked["started"]))
-    share = progress.get("share")
-    ended = progress.get("at") if state == "lost" else _ended(folder, state)
-    now = time.time() if state == "running" else ended or started
+    state: JobState = end.get("state") or ("running" if alive else "lost")
+    started = float(asked["started"])
+    at = float(progress.get("at", started))
+    now = time.time() if state == "running" else float(end.get("at", at))
+    error = Notice(**end["error"]) if "error" in end else LOST if state == "lost" else None
     return Job(
         id=folder.name,
         kind=asked["kind"],
         state=state,
         arguments=asked["arguments"],
         stage=progress.get("stage", "starting"),
-        share=share,
+        share=progress.get("share"),
         started=started,
         seconds=max(0.0, now - started),
         remaining=_remaining(progress, now - at) if state == "running" else None,
         error=error,
-        result=_json(folder / "result.json").get("result"),
+        result=end.get("result"),
         folder=folder,
     )
-
-
-def _end(folder: Path, *, alive: bool) -> tuple[JobState, JobError | None]:
-    if (folder / "result.json").exists():
-        return "done", None
-    failed = _json(folder / "error.json")
-    if failed:
-        return "failed", JobError(what=failed["what"], hint=failed["hint"])
-    if alive:
-        return "running", None
-    if (folder / "cancelled.json").exists():
-        return "cancelled", None
-    return "lost", LOST
-
-
-def _ended(folder: Path, state: JobState) -> float | None:
-    name = {"done": "result", "failed": "error", "cancelled": "cancelled"}.get(state)
-    with suppress(OSError):
-        return (folder / f"{name}.json").stat().st_mtime
-    return None
 
 
 def _remaining(progress: Mapping[str, Any], since: float) -> float | None:

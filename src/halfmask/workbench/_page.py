@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,9 +47,14 @@ class Fields:
     def number(self, name: str) -> float:
         """Return the number in a field; it raises where there is none."""
         try:
-            return float(self.text(name))
+            found = float(self.text(name))
         except ValueError:
-            raise ParameterError(f"The field {name!r} wants a number.") from None
+            found = math.nan
+        if not math.isfinite(found):
+            raise ParameterError(
+                f"The field {name!r} wants a number.", hint="Write it with a point, such as 0.5."
+            )
+        return found
 
     def whole(self, name: str) -> int:
         """Return the whole number in a field."""

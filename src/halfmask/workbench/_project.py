@@ -6,7 +6,6 @@ Nothing outside of the folder is read or written but the table that the terminal
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,16 +13,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import polars as pl
+import tomlkit
+
+from halfmask import microdata
 from halfmask._errors import DataError, ParameterError, PolicyError
-from halfmask.data import atomic_file, is_database_url, open_table
-from halfmask.workbench._history import History, Version, digest_of
+from halfmask.data import ReadOptions, atomic_file, is_database_url, open_table
+from halfmask.description.reading_section import READING, reading_of, with_reading
+from halfmask.microdata.policy_class import policy_class
+from halfmask.workbench._history import History, digest_of
+from halfmask.workbench._json_files import read_json, write_json
 
 if TYPE_CHECKING:
-    import polars as pl
-    import tomlkit
-
     from halfmask.crosstabs import TablesPolicy
-    from halfmask.data import ReadOptions, Source
+    from halfmask.data import Source
     from halfmask.microdata import Policy
 
 _OUTSIDE: Final = "Changed outside of the workbench"
@@ -51,29 +54,32 @@ class Project:
     def __init__(self, folder: Path, table: str | None = None, policy: Path | None = None) -> None:
         self.folder = folder.resolve()
         self.hidden = self.folder / ".halfmask"
-        self.hidden.mkdir(mode=0o700, exist_ok=True)
+        if self.hidden.is_symlink():
+            raise ParameterError("'.halfmask' in the folder is a link, and leads elsewhere.")
+        self.hidden.mkdir(exist_ok=True)
+        self.hidden.chmod(0o700)
+        # What is in it is for its owner alone, whichever way the folder goes.
+        (self.hidden / ".gitignore").write_text("*\n", encoding="utf-8")
         self._state = self.hidden / "project.json"
-        stored = json.loads(self._state.read_text("utf-8")) if self._state.is_file() else {}
-        self.policy_file = self._policy_at(policy, stored)
+        stored = read_json(self._state)
+        # Somebody may have sent the folder: its word is taken for names in it.
+        known = Path(str(stored.get("policy") or "policy.toml")).name
+        self.policy_file = self._policy_at(policy or self.folder / known)
+        name = self.policy_file.name
+        remembered = _part(stored, "tables").get(name)
         #: What is open: a path, or the address of a database, which is never kept on disk.
-        self.table = table or stored.get("tables", {}).get(self.policy_file.name)
-        known = self.table is not None and self.table == stored.get("tables", {}).get(
-            self.policy_file.name
-        )
+        self.table = table or remembered
         #: How the table is read while there is no policy, as `[input]` of a policy has it.
-        self.reading: dict[str, Any] = (
-            dict(stored.get("readings", {}).get(self.policy_file.name, {})) if known else {}
-        )
+        self.reading: dict[str, Any] = {}
+        if self.table is not None and self.table == remembered:
+            self.reading = _part(_part(stored, "readings"), name)
         self.waiting: Waiting | None = None
         #: Rows are shown whose cell in a column has a text: a cell may not be in an address.
         self.search: tuple[int, str] | None = None
-        self._sources: dict[object, Source] = {}
         self._kept: dict[tuple[object, object], Any] = {}
         self._remember()
 
-    def _policy_at(self, given: Path | None, stored: dict[str, Any]) -> Path:
-        if given is None:
-            return self.folder / str(stored.get("policy", "policy.toml"))
+    def _policy_at(self, given: Path) -> Path:
         where = given.resolve()
         if where.parent != self.folder:
             raise ParameterError("The policy must lie in the folder of the workbench.")
@@ -87,9 +93,8 @@ class Project:
     @property
     def has_table(self) -> bool:
         """Whether a table is open and still there."""
-        if self.table is None:
-            return False
-        return is_database_url(self.table) or Path(self.table).exists()
+        file = self.table_file
+        return self.table is not None and (file is None or file.exists())
 
     @property
     def table_file(self) -> Path | None:
@@ -109,7 +114,7 @@ class Project:
             self._write_reading(options)
         self.reading = {} if self.has_policy else dict(reading or {})
         self.table, self.search = table, None
-        self._sources = {(self._stamp(), _written(options)): source}
+        self._kept = {(self._table_state(), "source"): source}
         self._remember()
 
     def start_over(self, table: str, reading: Mapping[str, Any]) -> None:
@@ -125,36 +130,16 @@ class Project:
             self.policy_file = before
             raise
 
-    def with_reading(self, text: str) -> str:
-        """Return a policy that is proposed, with how the table is read."""
-        from halfmask.description.reading_section import (  # noqa: PLC0415 # as above
-            with_reading,
-        )
-
-        return with_reading(text, self.options_with(self.reading))
-
     def options_with(self, reading: Mapping[str, Any] | None) -> ReadOptions:
         """Return the options of the policy, with another reading of the file itself."""
-        from halfmask.data import ReadOptions  # noqa: PLC0415 # as above
-        from halfmask.description.reading_section import READING  # noqa: PLC0415 # as above
-
         options = self._policy_options()
         if reading is None:
             return options
         usual = ReadOptions()
-        wanted = {key: reading.get(key, getattr(usual, key)) for key in READING}
-        return replace(options, **wanted)
+        return replace(options, **{key: reading.get(key, getattr(usual, key)) for key in READING})
 
     def _write_reading(self, options: ReadOptions) -> None:
         """Write how the table is read into the policy, as a version."""
-        import tomlkit  # noqa: PLC0415 # as above
-
-        from halfmask.description.reading_section import (  # noqa: PLC0415 # as above
-            READING,
-            reading_of,
-            with_reading,
-        )
-
         reading = reading_of(options)
         if reading_of(self._policy_options()) == reading:
             return
@@ -177,35 +162,30 @@ class Project:
             raise ParameterError("The name must be that of a file in the folder of the workbench.")
         return where
 
-    def source(self, options: ReadOptions | None = None) -> Source:
-        """Return the opened table, read as the policy says, or by options that are given."""
-        if self.table is None or not self.has_table:
-            raise DataError("No table is open.", hint="Choose one on the page Data.")
-        options = self.read_options() if options is None else options
-        key = (self._stamp(), _written(options))
-        if key not in self._sources:
-            self._sources = {key: open_table(self.table, options=options)}
-        return self._sources[key]
-
     def read_options(self) -> ReadOptions:
         """Return how the table is read: as the policy says, or as it was said without one."""
-        return self._policy_options() if self.has_policy else self.options_with(self.reading)
+        return self.options_with(None if self.has_policy else self.reading)
 
     def _policy_options(self) -> ReadOptions:
         """Return how the policy reads tables; a policy of tables of counts says nothing of it."""
-        from halfmask.data import ReadOptions  # noqa: PLC0415 # as above
-
         policy = self.any_policy() if self.has_policy else None
         options: ReadOptions = getattr(policy, "read_options", ReadOptions)()
         return options
+
+    def source(self, options: ReadOptions | None = None) -> Source:
+        """Return the opened table, read as the policy says, or by options that are given."""
+        table = self.table
+        if table is None or not self.has_table:
+            raise DataError("No table is open.", hint="Choose one on the page Data.")
+        if options is not None:
+            return open_table(table, options=options)
+        return self.kept("source", lambda: open_table(table, options=self.read_options()))
 
     def rows(self) -> pl.DataFrame:
         """Return all rows as the policy reads them; they are read once for each file."""
         return self.kept("rows", self._all_rows)
 
     def _all_rows(self) -> pl.DataFrame:
-        import polars as pl  # noqa: PLC0415 # the page must be ready within a second
-
         source = self.source()
         if source.n_rows * len(source.columns) > _MOST_CELLS:
             raise DataError(
@@ -215,29 +195,32 @@ class Project:
             )
         return pl.concat(source.batches(), how="vertical")
 
-    def kept(self, name: object, make: Callable[[], _Made]) -> _Made:
-        """Return what is made of the table: once, until the file or how it is read changes."""
-        state = (self._stamp(), _written(self.read_options()))
-        if (state, name) not in self._kept:
-            made = make()
-            held = [(key, it) for key, it in self._kept.items() if key[0] == state]
-            self._kept = dict([*held[:1], *held[1:][-_MOST_KEPT:], ((state, name), made)])
-        found: _Made = self._kept[state, name]
-        return found
-
     def sample(self, n: int) -> pl.DataFrame:
         """Return so many rows, drawn with a fixed seed, or all of a smaller table."""
         rows = self.rows()
         return rows if rows.height <= n else rows.sample(n, seed=_SEED)
 
-    def _stamp(self) -> tuple[object, ...]:
-        """Return what changes when the table does."""
-        file = self.table_file
-        if file is None:
-            return (self.table,)
-        files = sorted(file.iterdir()) if file.is_dir() else [file] if file.is_file() else []
-        stats = [each.stat() for each in files]
-        return (self.table, *((it.st_mtime_ns, it.st_size, it.st_ino) for it in stats))
+    def kept(self, name: object, make: Callable[[], _Made]) -> _Made:
+        """Return what is made of the table: once, until the file or how it is read changes."""
+        key = (self._table_state(), name)
+        held = self._kept  # another request may replace it
+        if key in held:
+            found: _Made = held[key]
+            return found
+        made = make()
+        same = [it for it in self._kept.items() if it[0][0] == key[0]]
+        # The table itself was made first.
+        self._kept = dict([*same[:2], *same[2:][-_MOST_KEPT:], (key, made)])
+        return made
+
+    def _table_state(self) -> tuple[object, ...]:
+        """Return what changes when the table does, or how it is read."""
+        file, options = self.table_file, self.read_options()
+        files = [] if file is None else sorted(file.iterdir()) if file.is_dir() else [file]
+        stats = [each.stat() for each in files if each.exists()]
+        seen = [(it.st_mtime_ns, it.st_size, it.st_ino) for it in stats]
+        # Places are derived, and the options' own text leaves that out.
+        return (self.table, repr((options, dict(options.derived))), *seen)
 
     # ------------------------------------------------------------------ policy
 
@@ -249,15 +232,16 @@ class Project:
     @property
     def stamp(self) -> str:
         """What changes when the policy does: a form of an older page is refused by it."""
-        return digest_of(self.policy_text())[:16] if self.has_policy else "none"
+        return digest_of(self.policy_file.read_bytes())[:16] if self.has_policy else "none"
 
     @property
     def history(self) -> History:
-        """The versions of the policy file; one that others changed is kept as a version."""
+        """The versions of the policy file; one that others changed is one of them."""
         name = hashlib.sha256(self.policy_file.name.encode()).hexdigest()[:16]
         history = History(self.hidden / "history" / name)
         if self.has_policy:
-            history.add(self.policy_text(), _OUTSIDE if history.versions else "Opened")
+            why = _OUTSIDE if history.versions else "Opened"
+            history.add(self.policy_file.read_bytes(), why)
         return history
 
     def policy_text(self) -> str:
@@ -275,31 +259,26 @@ class Project:
 
     def policy(self) -> Policy:
         """Return the policy of people; it raises for one of tables of counts."""
-        from halfmask.microdata import Policy  # noqa: PLC0415 # as above
-
-        return Policy.from_toml(self.policy_text(), folder=self.folder)
+        return microdata.Policy.from_toml(self.policy_text(), folder=self.folder)
 
     def _read(self, text: str) -> Policy | TablesPolicy:
-        from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
-
         return policy_class(text).from_toml(text, folder=self.folder)
 
     def use(self, name: str, text: str | None = None, why: str = "Made") -> None:
         """Take another policy file of the folder, or write it; what isn't valid changes nothing."""
-        where = self._policy_at(self.inside(name), {})
+        where = self._policy_at(self.inside(name))
         if text is None and not where.is_file():
             raise PolicyError("The folder has no such policy.", hint="Choose another one.")
         self._read(where.read_bytes().decode("utf-8-sig", "replace") if text is None else text)
         self.policy_file, self.reading = where, {}
-        if text is not None:
+        if text is None:
+            self._remember()
+        else:
             self.replace(text, why)
-        self._remember()
 
     @contextmanager
     def editing(self, why: str) -> Iterator[tomlkit.TOMLDocument]:
         """Change the policy as a document; what isn't valid raises, and the file stays."""
-        import tomlkit  # noqa: PLC0415 # as above
-
         document = tomlkit.parse(self.policy_text())
         yield document
         self.replace(tomlkit.dumps(document), why)
@@ -307,46 +286,46 @@ class Project:
     def replace(self, text: str, why: str) -> None:
         """Write another policy as a version; what isn't valid raises, and the file stays."""
         self._read(text)
-        history = self.history  # keeps what is there before it is replaced
-        self._write(text)
-        history.add(text, why)
-        self._remember()
+        history = self.history  # knows what is there before it is replaced
+        history.add(text.encode(), why)
+        self._put(text.encode(), history)
 
-    def undo(self) -> Version | None:
-        """Go back one version; return the one that is undone."""
+    def undo(self) -> str | None:
+        """Go back one version; return what is undone."""
         history = self.history
-        if not history.can_undo:
-            return None
-        self._write(history.text(-1))
-        undone = history.versions[history.at]
-        history.go(-1)
+        undone = history.undoes
+        if undone is not None:
+            self._put(history.go(-1), history)
         return undone
 
-    def redo(self) -> Version | None:
-        """Go forward to a version that was undone, and return it."""
+    def redo(self) -> str | None:
+        """Go forward to a version that was undone; return what is done again."""
         history = self.history
-        if not history.can_redo:
-            return None
-        self._write(history.text(1))
-        return history.go(1)
+        done = history.redoes
+        if done is not None:
+            self._put(history.go(1), history)
+        return done
 
-    def _write(self, text: str) -> None:
+    def _put(self, content: bytes, history: History) -> None:
+        """Put a version into force: the file and the history that says so."""
         with atomic_file(self.policy_file, overwrite=True) as file:
-            file.write(text.encode("utf-8"))
+            file.write(content)
+        history.save()
+        self._remember()
 
     def _remember(self) -> None:
         """Keep which table belongs to which policy file, for the next start."""
-        stored = json.loads(self._state.read_text("utf-8")) if self._state.is_file() else {}
-        tables = dict(stored.get("tables", {}))
+        if self.has_policy:
+            self.history.save()
+        stored, name = read_json(self._state), self.policy_file.name
+        tables = _part(stored, "tables")
         if self.table is not None and not is_database_url(self.table):  # it may hold a password
-            tables[self.policy_file.name] = os.path.abspath(self.table)  # noqa: PTH100 # keeps links
-        readings = stored.get("readings", {}) | {self.policy_file.name: self.reading}
-        state = {"policy": self.policy_file.name, "tables": tables, "readings": readings}
-        text = json.dumps(state, indent=1)
-        with atomic_file(self._state, overwrite=True) as file:
-            file.write(text.encode("utf-8"))
+            tables[name] = os.path.abspath(self.table)  # noqa: PTH100 # keeps links
+        readings = _part(stored, "readings") | {name: self.reading}
+        write_json(self._state, {"policy": name, "tables": tables, "readings": readings})
 
 
-def _written(options: ReadOptions) -> str:
-    """Return options in full: places are derived, and their own text leaves that out."""
-    return repr((options, dict(options.derived)))
+def _part(stored: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a part of what was stored, or nothing if it is damaged."""
+    part = stored.get(name)
+    return dict(part) if isinstance(part, dict) else {}

@@ -55,7 +55,8 @@ def _to_classes(document: MutableMapping[str, Any], policy: Policy, rows: int) -
 
 def _to_masks(document: MutableMapping[str, Any], policy: Policy, rows: int) -> list[str]:
     del rows
-    if not policy.masks and not policy.table_masks:
+    columns = document["columns"].values()
+    if not policy.table_masks and not any("mask" in each for each in columns):
         raise PolicyError(
             "No column has a mask, so a release of masks would change nothing.",
             hint="Choose masks on the page Columns. Then choose this kind again.",
@@ -84,7 +85,7 @@ def _to_private(document: MutableMapping[str, Any], policy: Policy, rows: int) -
             removed.append(f"role {column.role!r}")
         removed += _without(section, ("missing", "recoding", "weight"))
         is_open |= column.least_level is None or column.least_level != column.greatest_level
-    terms = {"epsilon": _EPSILON, "delta": 10.0 ** -(len(str(rows)) + 1)}
+    terms = {"epsilon": _EPSILON, "delta": 10.0 ** -(len(str(rows)) + 2)}
     terms |= {"sampling_fraction": _DRAWN} | ({"search_epsilon": _SEARCH} if is_open else {})
     add_guarantee(document, {"model": "differential-privacy", **terms})
     return removed
@@ -150,8 +151,8 @@ KINDS: Final = (
         name="synthetic",
         kind="synthetic",
         title="Synthetic rows",
-        sentence="Rows of nobody, drawn from a model of the table. No privacy model holds; "
-        "attacks are measured.",
+        sentence="Rows drawn from a model of the table; by chance one can equal a person's. No "
+        "privacy model holds; attacks are measured.",
         change=_to_synthetic,
     ),
     KindChoice(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
@@ -79,5 +80,6 @@ class _PageServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Before open requests are waited for: they may wait for a job. A second interrupt skips
         # what an application does at its end, and doesn't skip this.
-        self._guard.close()
+        with suppress(Exception):  # jobs that can't be ended don't keep the server
+            self._guard.close()
         await super().shutdown(sockets)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
 from halfmask.assess.risk import percent
 from halfmask.microdata.exploring._guarantee_trials import trial_sentences
 from halfmask.microdata.exploring._points import DETAIL, NOTE, RISKS, UTILITIES
+from halfmask.microdata.exploring.axes import RiskAxes
 from halfmask.plots import svg
 from halfmask.plots.svg import circle, line, safe, text, wrapped
 
@@ -19,55 +18,16 @@ if TYPE_CHECKING:
     from halfmask.microdata.exploring._measured_grid import MeasuredGrid
     from halfmask.microdata.exploring._points import ExploredPoint
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 104.0, 846.0, 150.0, 452.0
+_FRAME = _LEFT, _RIGHT, _TOP, _BOTTOM = 104.0, 846.0, 150.0, 452.0
 _TABLE, _LINE = 560.0, 22.0
 #: Points of the frontier that the table names, and lines of reasons.
 _MOST, _REASONS = 24, 6
-#: A risk of 0 would have no place on an axis of powers of ten.
-_LEAST = 1e-6
 _HEADS = (
     ("no.", 66.0), ("method", 78.0), ("guarantees", 190.0), ("recoding", 330.0),
     ("may suppress", 474.0), ("classes", 540.0), ("highest", 610.0), ("average", 680.0),
     ("all columns", 762.0), ("loss", 846.0),
 )  # fmt: skip
 _LEFT_ALIGNED = frozenset({"method", "guarantees", "recoding"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Axes:
-    """Where a risk and a loss are drawn."""
-
-    low: int
-    least: float
-    most: float
-
-    @classmethod
-    def of(cls, found: MeasuredGrid) -> _Axes:
-        places = [found.place(each) for each in found.shown]
-        risks = [max(_LEAST, risk) for risk, _ in places] or [0.1]
-        lost = [loss for _, loss in places] or [0.0, 1.0]
-        least = 0.0 if max(lost) <= 1 else min(lost)
-        return cls(low=floor(log10(min(risks))), least=least, most=max(*lost, least + 1e-9))
-
-    def across(self, risk: float) -> float:
-        share = (log10(max(_LEAST, risk)) - self.low) / max(1, -self.low)
-        return _LEFT + (_RIGHT - _LEFT) * min(max(share, 0.0), 1.0)
-
-    def up(self, lost: float) -> float:
-        return _BOTTOM - (_BOTTOM - _TOP) * (lost - self.least) / (self.most - self.least) * 0.95
-
-    def levels(self) -> Iterator[float]:
-        """Yield round numbers between the least and the most loss."""
-        span = self.most - self.least
-        power = 10.0 ** floor(log10(span))
-        step = next(each * power for each in (0.2, 0.5, 1, 2) if span / (each * power) <= 6)
-        for number in range(ceil(self.least / step), floor(self.most / step) + 1):
-            yield number * step
-
-    def ticks(self) -> Iterator[float]:
-        for power in range(self.low, 0):
-            yield from (step * 10.0**power for step in (1, 2, 5))
-        yield 1.0
 
 
 def exploration_picture(found: MeasuredGrid) -> str:
@@ -112,7 +72,7 @@ def _empty() -> str:
 
 
 def _scatter(found: MeasuredGrid) -> list[str]:
-    axes = _Axes.of(found)
+    axes = RiskAxes.of([found.place(each) for each in found.shown], _FRAME)
     utility = UTILITIES.get(found.utility, f"lost detail of {found.utility.removeprefix(DETAIL)}")
     lost = f"1 - {utility}" if found.utility == "accuracy" else utility
     parts = [
@@ -125,7 +85,7 @@ def _scatter(found: MeasuredGrid) -> list[str]:
         svg.diamond(736, _TOP - 16, 7, svg.BEFORE),
         text(748, _TOP - 12, "the given policy", "soft"),
         *svg.grid(
-            (_LEFT, _RIGHT, _TOP, _BOTTOM),
+            _FRAME,
             [(axes.across(risk), f"{risk:g}") for risk in axes.ticks()],
             [(axes.up(loss), f"{loss:.3g}") for loss in axes.levels()],
         ),
@@ -143,7 +103,7 @@ def _scatter(found: MeasuredGrid) -> list[str]:
     return parts
 
 
-def _mark(found: MeasuredGrid, point: ExploredPoint, axes: _Axes, *, is_best: bool) -> str:
+def _mark(found: MeasuredGrid, point: ExploredPoint, axes: RiskAxes, *, is_best: bool) -> str:
     risk, lost = found.place(point)
     x, y = axes.across(risk), axes.up(lost)
     given = point.asked.number == 0

@@ -10,6 +10,7 @@ from halfmask._foreign import need
 from halfmask._progress import Progress, silent
 from halfmask._random import check_key, fresh_key
 from halfmask._validation import integer_at_least
+from halfmask.data import open_table
 from halfmask.engines import map_in_order
 from halfmask.microdata._policy import Policy
 from halfmask.microdata.exploring._exploration import Exploration
@@ -160,7 +161,7 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
         search_seconds=search_seconds,
     )
     read = ExploredTable.of(
-        table,
+        open_table(table, options=policy.read_options()),
         policy,
         at_most=rows,
         random_state=random_state,

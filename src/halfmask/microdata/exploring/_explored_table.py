@@ -12,7 +12,6 @@ import polars as pl
 from halfmask._errors import GuaranteeNotMetError, ParameterError, PolicyError
 from halfmask._progress import Progress, silent
 from halfmask.anonymize import METHODS, RECODINGS
-from halfmask.data import open_table
 from halfmask.guarantees import Classes, class_of_row
 from halfmask.masks import MaskedTable, pseudonym_key
 from halfmask.microdata._classed_rows import read_batches
@@ -48,33 +47,6 @@ class ExploredTable:
     @classmethod
     def of(  # noqa: PLR0913 # each says one thing, by its name
         cls,
-        table: object,
-        policy: Policy,
-        *,
-        at_most: int,
-        random_state: int,
-        is_learnt: bool,
-        population: object,
-        key: bytes,
-        vault: Vault | None,
-        progress: Progress,
-    ) -> ExploredTable:
-        """Read a table, as `protect` does."""
-        return cls.of_source(
-            open_table(table, options=policy.read_options()),
-            policy,
-            at_most=at_most,
-            random_state=random_state,
-            is_learnt=is_learnt,
-            population=population,
-            key=key,
-            vault=vault,
-            progress=progress,
-        )
-
-    @classmethod
-    def of_source(  # noqa: PLR0913 # as above
-        cls,
         opened: Source,
         policy: Policy,
         *,
@@ -86,7 +58,7 @@ class ExploredTable:
         vault: Vault | None = None,
         progress: Progress = silent,
     ) -> ExploredTable:
-        """Read a table that was opened as the policy says."""
+        """Read a table, as `protect` does."""
         policy.schema().check(opened.columns)
         vault_key = None if vault is None else pseudonym_key(vault)
         masked = MaskedTable.of(

@@ -55,6 +55,8 @@ class ReleasePreview:
     unique: float
     kept: float
     detail: Mapping[str, float]
+    levels: Mapping[str, tuple[int, int]]
+    """The level of each column and the greatest there is, where all rows have the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,7 @@ class PreviewTable:
     @classmethod
     def of(cls, rows: pl.DataFrame, policy: Policy) -> PreviewTable:
         """Summarize rows that were read as the policy says."""
-        table = ExploredTable.of_source(open_table(rows), policy, at_most=rows.height, key=_KEY)
+        table = ExploredTable.of(open_table(rows), policy, at_most=rows.height, key=_KEY)
         return cls(table)
 
     def preview(self, policy: Policy) -> ReleasePreview:
@@ -105,6 +107,10 @@ class PreviewTable:
         risk = classes_risk(released.by_person()).prosecutor
         loss = information_loss(leaving_extents(plan, counts), suppressed=suppressed)
         every = self.table.sizes_over_all(released, class_of_cell, fitted.cell_of_row)
+        names = [it.column.name for it in plan.codings]
+        levels = getattr(plan.partition, "levels", None)
+        heights = getattr(plan.partition, "heights", ())
+        chosen = () if levels is None else zip(names, levels, heights, strict=True)
         return ReleasePreview(
             rows=self.table.rows.height,
             suppressed=suppressed,
@@ -115,6 +121,7 @@ class PreviewTable:
             unique=int(np.count_nonzero(every == 1)) / released.rows,
             kept=1 - weighed_loss(loss, protection),
             detail={name: 1 - each.loss for name, each in loss.columns.items()},
+            levels={name: (level, most) for name, level, most in chosen},
         )
 
     def nearest(self, policy: Policy) -> NearestGuarantee | None:

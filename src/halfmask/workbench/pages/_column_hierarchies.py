@@ -144,11 +144,9 @@ def show(project: Project, policy: Policy, name: str, first: str) -> dict[str, A
 
 def _in_words(rule: Mapping[str, Any]) -> str:
     """Return a rule in few words, without values."""
-    for key, words in (
-        ("file", "from a file"),
-        ("groups", "groups with names"),
-        ("order", "an order"),
-    ):
+    if "file" in rule:
+        return f"from the file {rule['file']}"
+    for key, words in (("groups", "groups with names"), ("order", "an order")):
         if key in rule:
             return words
     return ", ".join(f"{key} {_plain(it)}" for key, it in rule.items())
@@ -275,7 +273,8 @@ def _import(project: Project, name: str, fields: Fields) -> str:
     line = content.partition(b"\n")[0].decode("utf-8", "replace")
     delimiter = max(";,\t|", key=line.count)
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "column"
-    file = f"hierarchies/{slug}-{hashlib.sha256(content).hexdigest()[:12]}.csv"
+    stem = f"hierarchies/{slug}-{hashlib.sha256(content).hexdigest()[:12]}"
+    file = _free(project, stem, content)
     where = project.inside(file)
     is_new = not where.exists()
     if is_new:
@@ -290,6 +289,15 @@ def _import(project: Project, name: str, fields: Fields) -> str:
         if is_new:
             where.unlink()
         raise
+
+
+def _free(project: Project, stem: str, content: bytes) -> str:
+    """Return a name that no file has, or one with this content: a file may have been edited."""
+    for suffix in ("", *(f"-{number}" for number in range(2, 1_000))):
+        where = project.inside(f"{stem}{suffix}.csv")
+        if not where.exists() or where.read_bytes() == content:
+            break
+    return f"{stem}{suffix}.csv"
 
 
 def group(project: Project, name: str, fields: Fields) -> str:
@@ -365,9 +373,11 @@ def _put(project: Project, name: str, rule: Mapping[str, object]) -> str:
     set_column_key(document, name, "hierarchy", value if "groups" in rule else inline(rule))
     text = tomlkit.dumps(document)
     try:
-        _counted(project, Policy.from_toml(text, folder=project.folder), name)
+        made = _counted(project, Policy.from_toml(text, folder=project.folder), name)
     except HalfmaskError as error:
         what, hint = error.at_terminal
         raise type(error)(f"{what} Nothing was changed.", hint=hint) from None
     project.replace(text, f"{name}: another hierarchy")
-    return "The hierarchy is in force. The counts of its levels are below."
+    empty = made.frame.filter(pl.col("rows") == 0).height
+    more = f" Of its values the table lacks {empty:,}: is one a heading?" if empty else ""
+    return f"The hierarchy is in force. The counts of its levels are below.{more}"

@@ -13,6 +13,7 @@ from halfmask.claims import WEAKNESSES
 from halfmask.masks import MASKS
 from halfmask.microdata.mask_section import mask_parameters
 from halfmask.workbench._policy_edits import inline, set_column_key
+from halfmask.workbench._release_kinds import change_kind
 
 if TYPE_CHECKING:
     from halfmask.masks import Mask
@@ -55,7 +56,11 @@ def show(mask: Mask | None) -> dict[str, Any]:
 
 
 def choose(project: Project, name: str, given: Fields) -> str:
-    """Write the mask of a form into the policy, if it suits the column."""
+    """Write the mask of a form into the policy, if it suits the column.
+
+    A guarantee and a mask of one column may not go together, nor may a policy have neither: one
+    step makes the release one of masks.
+    """
     kind = MASKS.get(given.text("mask"))
     if kind is None:
         raise ParameterError("There is no such mask.", hint="Choose one of the list.")
@@ -66,14 +71,18 @@ def choose(project: Project, name: str, given: Fields) -> str:
         made.written(name, rows.schema[name])  # raises where it isn't for such columns
     with project.editing(f"{name}: mask {kind.name}") as document:
         set_column_key(document, name, "mask", inline(mask_parameters(made)))
-    return ""
+        if given.has("masks"):
+            return change_kind(document, project.policy(), "masks", rows.height)
+    said = ", ".join(f"{key} = {it}" for key, it in mask_parameters(made).items() if key != "name")
+    return f"The mask {kind.name} is in force{f', with {said}' if said else ''}."
 
 
 @cache
 def _form_of(name: str) -> MaskForm:
     kind: Any = MASKS[name]
     hints, about = get_type_hints(kind), _described(kind)
-    found = ((it, _simple_type(hints[it.name])) for it in fields(kind))
+    found = [(it, _simple_type(hints[it.name])) for it in fields(kind)]
+    left_out = {it.name for it, hint in found if hint is None}
     parameters = tuple(
         Parameter(
             name=it.name,
@@ -84,7 +93,9 @@ def _form_of(name: str) -> MaskForm:
             usual=None if it.default is MISSING else it.default,
         )
         for it, hint in found
+        # What is only for a parameter that no form has could but fail.
         if hint is not None
+        and not (hint is bool and left_out & set(re.findall(r"\w+", about[it.name])))
     )
     # Some depend on the parameters, and are shown with the mask in force.
     weaknesses = kind.weaknesses if isinstance(kind.weaknesses, tuple) else ()

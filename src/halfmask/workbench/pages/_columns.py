@@ -12,7 +12,7 @@ from halfmask.description import describe
 from halfmask.description.reading_section import READING, with_reading
 from halfmask.description.singling_out import share_unique
 from halfmask.microdata import Policy
-from halfmask.workbench._desk import notice_of
+from halfmask.workbench._notices import notice_of
 from halfmask.workbench._page import Fields, Page, PageAnswer
 from halfmask.workbench._policy_edits import set_column_key
 from halfmask.workbench.pages import _column_hierarchies as hierarchies
@@ -31,8 +31,13 @@ if TYPE_CHECKING:
 ROLES: Final = {
     "identifier": "identifier: is dropped",
     "quasi_identifier": "quasi-identifier: is made coarser",
-    "sensitive": "sensitive: nobody may learn it",
+    "sensitive": "sensitive: stays, and guarantees may guard it",
     "insensitive": "insensitive: stays unchanged",
+}
+#: What becomes of any column but an identifier in releases of other kinds.
+_FATES: Final = {
+    "masked": "stays, unless a mask changes it",
+    "synthetic": "is drawn from a model of the table",
 }
 KINDS: Final = get_args(Kind)
 MISSING: Final = {
@@ -81,6 +86,7 @@ def _show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     if not isinstance(policy, Policy):
         return {**context, "lines": None}
     lines = _lines(found, policy)
+    context = {**context, "roles": _roles(policy)}
     if "column" in query:
         line = _line_numbered(lines, query["column"])
         return {**context, "line": line, **_show_one(project, policy, line, query)}
@@ -93,6 +99,13 @@ def _show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         "looked": looked,
         "sets": sets[:_MOST_SETS],
     }
+
+
+def _roles(policy: Policy) -> dict[str, str]:
+    """Return the roles in words, which depend on the kind of release."""
+    fate = _FATES.get(policy.kind)
+    named = {role: f"{role.replace('_', '-')}: {fate}" for role in ROLES if role != "identifier"}
+    return dict(ROLES) if fate is None else ROLES | named
 
 
 def _show_one(
@@ -190,9 +203,9 @@ def _column_of(desk: Desk, fields: Fields) -> tuple[Line, Policy]:
     return named[0], policy
 
 
-def _set_role(desk: Desk, fields: Fields) -> PageAnswer:
+def set_role(desk: Desk, fields: Fields) -> PageAnswer:
     """Change the role or the kind of a column; what the new role can't have is removed."""
-    line, _ = _column_of(desk, fields)
+    line, policy = _column_of(desk, fields)
     role, kind = fields.text("role"), fields.text("kind")
     if role and role not in ROLES:
         raise ParameterError("A column has no such role.", hint="Choose one of the list.")
@@ -212,7 +225,7 @@ def _set_role(desk: Desk, fields: Fields) -> PageAnswer:
         if role:
             removed = _remove_unfit(document, line.name, role)
     words = [f"Removed with it: {', '.join(removed)}. Undo brings it back."] if removed else []
-    if role == "sensitive":
+    if role == "sensitive" and policy.kind == "microdata":
         words.append("Choose a guarantee about it on the page Protect.")
     return _back(fields, " ".join(words))
 
@@ -304,8 +317,8 @@ PAGE = Page(
     _show,
     {
         "propose": _propose,
-        "role": _set_role,
-        "kind": _set_role,
+        "role": set_role,
+        "kind": set_role,
         "more": _set_more,
         "forget": _forget,
         "hierarchy": _about_column(hierarchies.make),

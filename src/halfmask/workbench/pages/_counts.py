@@ -11,8 +11,8 @@ from halfmask._errors import HalfmaskError, ParameterError
 from halfmask.data import is_database_url
 from halfmask.workbench._asking import number_in
 from halfmask.workbench._candidate import stamp_of, table_to_keep
-from halfmask.workbench._desk import notice_of
 from halfmask.workbench._kept_secrets import is_charged
+from halfmask.workbench._notices import notice_of
 from halfmask.workbench._page import Action, PageAnswer
 
 if TYPE_CHECKING:

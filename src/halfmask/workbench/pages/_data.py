@@ -23,7 +23,7 @@ from halfmask.workbench.pages._table_files import (
     put_aside,
     tables_in,
 )
-from halfmask.workbench.pages._table_form import end_of, form_of, reading_from
+from halfmask.workbench.pages._table_form import can_be_read, end_of, form_of, reading_from
 
 _ROWS: Final = 100
 #: A page of a table with very many columns has fewer rows.
@@ -35,13 +35,12 @@ _OPEN_COLUMNS: Final = 60
 
 
 def _show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
-
     project = desk.project
     found: dict[str, Any] = {"opened": None, "form": None, "waiting": None, "grid": None}
     try:
         if project.has_table:
             found |= _opened(project) | {"grid": _grid(project, query)}
-    except HalfmaskError as error:  # another table may be opened, or this one read otherwise
+    except Exception as error:  # noqa: BLE001 # another table may be opened, or this read otherwise
         desk.say(notice_of(error))
     if project.waiting is not None and not project.waiting.path.exists():
         project.waiting = None
@@ -58,6 +57,7 @@ def _opened(project: Project) -> dict[str, Any]:
     file = project.table_file
     return {
         "opened": "A table of a database" if file is None else file.name,
+        "outside": None if file is None or file.parent == project.folder else str(file.parent),
         "format": source.format,
         "rows": source.n_rows,
         "profile": project.kept("profile", lambda: profile(project.rows())),
@@ -74,15 +74,16 @@ def _form(project: Project) -> dict[str, Any] | None:
         return form_of(waiting.path, end_of(waiting.path.name), options, waiting.reading)
     if not project.has_table:
         return None
-    options, file = project.read_options(), project.table_file
+    file = project.table_file
+    try:
+        options = project.read_options()
+    except HalfmaskError:  # the policy can't be read: it was said above
+        return None
     try:
         end = project.source().format
     except HalfmaskError:
         end = "postgresql" if file is None else end_of(file.name)
-    made: dict[str, Any] = project.kept(
-        "form", lambda: form_of(file, end, options, _reading(project))
-    )
-    return made
+    return project.kept("form", lambda: form_of(file, end, options, reading_of(options)))
 
 
 def _reading(project: Project) -> dict[str, Any]:
@@ -96,6 +97,8 @@ def _reading(project: Project) -> dict[str, Any]:
 def _grid(project: Project, query: Mapping[str, str]) -> dict[str, Any]:
     """Return a page of rows, in an order, of those that are looked for."""
     rows = project.rows()
+    if project.search is not None and project.search[0] >= rows.width:  # of an earlier file
+        project.search = None
     sort = _number(query, "sort", -1)
     sort = sort if sort < rows.width else -1
     is_down = query.get("down") == "1"
@@ -224,7 +227,10 @@ def _take_file(
         return _take(project, str(where), reading, anew=anew)
     except BaseException:
         aside = put_aside(project, where) if is_new else where
-        project.waiting = Waiting(aside, _reading(project) if reading is None else reading)
+        if can_be_read(aside):
+            project.waiting = Waiting(aside, _reading(project) if reading is None else reading)
+        elif is_new:
+            forget_aside(project)
         raise
 
 
@@ -245,7 +251,6 @@ def _take(
 
 
 def _forget(desk: Desk, _: Fields) -> None:
-
     desk.project.waiting = None
     forget_aside(desk.project)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ParameterError
@@ -41,12 +40,14 @@ _RECODINGS: Final = {
 _RISKS: Final = ("highest", "average", "all-columns")
 _LOSSES: Final = ("loss", "detail", "non-uniform-entropy", "ambiguity", "suppressed")
 #: The picture's frame: left, right, top, bottom.
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70.0, 700.0, 40.0, 340.0
-_LEAST: Final = 1e-6
+_NEAR: Final = 16
+_FRAME: Final = (70.0, 700.0, 40.0, 340.0)
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     """Show the frontier of the last exploration, and the form of the next."""
+    if not hasattr(desk.project.any_policy(), "guarantee_sections"):
+        return {"can_vary": False}
     policy = desk.project.policy()
     job = _job_of(desk, query.get("job", ""))
     found = explored_of(job)
@@ -58,7 +59,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         "found": found,
         "chosen": chosen,
         "picture": _picture(points) if points else None,
-        "is_older": bool(job and has_changed_since(job, desk.project.policy_text())),
+        "is_older": bool(job and has_changed_since(job, desk.project)),
         "methods": _METHODS,
         "recodings": _RECODINGS,
         **_axes(),
@@ -134,31 +135,26 @@ def _listed(values: Any) -> str:  # noqa: ANN401 # numbers
 
 def _picture(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return where points, the frontier and the axes are drawn."""
-    low = min(-1, floor(log10(max(_LEAST, min(it["risk"] for it in points)))))
-    losses: list[float] = [it["loss"] for it in points]
-    least = 0.0 if max(losses) <= 1 else min(losses)
-    most = max(*losses, least + 1e-9)
+    from halfmask.microdata.exploring.axes import RiskAxes  # noqa: PLC0415 # as above
 
-    def across(risk: float) -> float:
-        share = (log10(max(_LEAST, risk)) - low) / -low
-        return round(_LEFT + (_RIGHT - _LEFT) * share, 1)
-
-    def down(loss: float) -> float:
-        return round(_BOTTOM - (_BOTTOM - _TOP) * (loss - least) / (most - least), 1)
-
-    placed = [{**it, "x": across(it["risk"]), "y": down(it["loss"])} for it in points]
+    axes = RiskAxes.of([(it["risk"], it["loss"]) for it in points], _FRAME)
+    placed = [
+        {**it, "x": round(axes.across(it["risk"]), 1), "y": round(axes.up(it["loss"]), 1)}
+        for it in points
+    ]
     best = [it for it in placed if it["best"]]
+    named: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for it in best:  # numbers over each other can't be read
+        named.setdefault((round(it["x"] / _NEAR), round(it["y"] / _NEAR)), []).append(it)
+    for near in named.values():
+        near[0]["label"] = ", ".join(str(it["number"]) for it in near)
     steps = " ".join(f"H {it['x']} V {it['y']}" for it in best[1:])
-    risks = [step * 10.0**power for power in range(low, 0) for step in (1, 2, 5)] + [1.0]
-    step = 10.0 ** floor(log10(most - least))
-    step *= next(share for share in (0.2, 0.5, 1, 2) if (most - least) / (step * share) <= 6)
-    lines = range(ceil(least / step), floor(most / step) + 1)
     return {
         # The frontier is drawn over the others.
         "points": [it for it in placed if not it["best"]] + best,
         "path": f"M {best[0]['x']} {best[0]['y']} {steps}" if best else "",
-        "across": [(across(risk), f"{risk:g}") for risk in risks],
-        "down": [(down(line * step), f"{line * step:.3g}") for line in lines],
+        "across": [(axes.across(risk), f"{risk:g}") for risk in axes.ticks()],
+        "down": [(axes.up(loss), f"{loss:.3g}") for loss in axes.levels()],
     }
 
 
@@ -227,7 +223,7 @@ def _open(desk: Desk, fields: Fields) -> PageAnswer:
     point = next((it for it in found["points"] if it["number"] == number), None)
     if job is None or point is None:
         raise ParameterError("This policy isn't there any more.", hint="Explore again.")
-    changed = has_changed_since(job, desk.project.policy_text())
+    changed = has_changed_since(job, desk.project)
     with desk.project.editing(f"Open policy {number} of Explore") as document:
         write_sections(document, point["sections"])
     older = " Other parts have changed since it was measured: its figures may differ."

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask._errors import ParameterError, PolicyError
+from halfmask._errors import HalfmaskError, ParameterError, PolicyError
 from halfmask.workbench._candidate import table_to_keep
 from halfmask.workbench._controls import changes_of, controls_of
-from halfmask.workbench._estimate import estimates_of
+from halfmask.workbench._estimate import ROWS, Estimates
 from halfmask.workbench._guarantee_words import in_numbers, start_parameters
 from halfmask.workbench._page import Page, PageAnswer
 from halfmask.workbench._release_kinds import KINDS, add_guarantee, change_kind
 from halfmask.workbench._warming import WARMING
+from halfmask.workbench.pages._columns import set_role
 from halfmask.workbench.pages._counts import COUNT_ACTIONS, show_counts
 
 if TYPE_CHECKING:
@@ -22,10 +23,15 @@ if TYPE_CHECKING:
     from halfmask.microdata import Policy
     from halfmask.workbench._desk import Desk
     from halfmask.workbench._page import Fields
+    from halfmask.workbench._project import Project
 
 _TRIAL: Final = "trial"
+_USUAL: Final = ("k-anonymity", "distinct-l-diversity", "t-closeness")
 #: Sections of a release of classes that are chosen by name.
 _CHOSEN: Final = ("method", "recoding")
+#: A column that so many rows can be told apart by is named.
+_SINGLES_OUT: Final = 0.05
+_KIND_CHOSEN: Final = "Kind of release: "
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> Mapping[str, Any]:
@@ -43,17 +49,62 @@ def show(desk: Desk, query: Mapping[str, str]) -> Mapping[str, Any]:
         "guarantees": _guarantees(policy),
         "models": [] if policy.is_private else _models(),
         "sensitive": [name for name, it in policy.columns.items() if it.role == "sensitive"],
-        "sections": list(_sections(policy)),
+        "sections": _sections(policy),
+        "exposed": _exposed(project, policy) if policy.kind == "microdata" else [],
+        "repeated": _repeated(project, policy) if policy.kind == "microdata" else {},
+        "table_masks": [it.name for it in policy.table_masks],
         "waiting": waiting,
-        "estimate": None if waiting else estimates_of(desk).estimate(),
-        "costs": estimates_of(desk).costs() if "costs" in query and not waiting else None,
-        "trial": job,
+        "estimate": None if waiting else Estimates(project).estimate(),
+        "costs": Estimates(project).costs() if "costs" in query and not waiting else None,
+        "trial": job if job is not None and job.arguments.get("kind") == policy.kind else None,
         "is_old": job is not None and job.arguments.get("policy") != project.policy_text(),
     }
 
 
 def _released(policy: Policy) -> list[str]:
     return [name for name, it in policy.columns.items() if it.role != "identifier"]
+
+
+def _exposed(project: Project, policy: Policy) -> list[dict[str, Any]]:
+    """Return columns that leave unchanged and unguarded, or that single out many rows alone."""
+    from halfmask.description.singling_out import share_unique  # noqa: PLC0415 # as above
+
+    guarded = {it.about for it in policy.guarantee_sections}
+    try:
+        rows = project.sample(ROWS)
+    except HalfmaskError:
+        return []  # the estimate says it
+    found = []
+    for name, column in policy.columns.items():
+        leaves = column.role in ("sensitive", "insensitive") and column.mask is None
+        if leaves and not column.hierarchy and name in rows.columns:
+            alone = project.kept(("alone", name), partial(share_unique, rows, [name]))
+            unguarded = column.role == "sensitive" and name not in guarded
+            if unguarded or alone >= _SINGLES_OUT:
+                found.append({"name": name, "alone": alone, "unguarded": unguarded})
+    return found
+
+
+def _repeated(project: Project, policy: Policy) -> Mapping[str, tuple[int, int]]:
+    """Return identifiers whose values repeat while guarantees count rows, with values and rows."""
+    from halfmask.description.proposal import repeated_identifiers  # noqa: PLC0415 # as above
+
+    names = [name for name, it in policy.columns.items() if it.role == "identifier"]
+    if policy.person is not None or not names:
+        return {}
+    try:
+        names = [name for name in names if name in project.source().columns]
+        return project.kept(
+            ("repeated", *names), lambda: repeated_identifiers(project.source(), names)
+        )
+    except HalfmaskError:
+        return {}  # the estimate says it
+
+
+def _set_person(desk: Desk, fields: Fields) -> None:
+    name = fields.text("column")
+    with desk.project.editing(f"Count each {name} once") as document:
+        document["person"] = name
 
 
 def _guarantees(policy: Policy) -> list[dict[str, Any]]:
@@ -76,6 +127,7 @@ def _models() -> list[tuple[str, list[tuple[str, str]]]]:
     from halfmask.guarantees import GUARANTEES  # noqa: PLC0415 # the page must be ready in a second
 
     groups: dict[str, list[tuple[str, str]]] = {
+        "Chosen most": [],
         "Of who is found again": [],
         "Of what is learnt of a sensitive column": [],
         "Against a population (command line only)": [],
@@ -83,7 +135,8 @@ def _models() -> list[tuple[str, list[tuple[str, str]]]]:
     names = list(groups)
     for name, model in GUARANTEES.items():
         about = any(it == "column" for it in _keys(model))
-        group = names[2] if model.needs_population else names[1] if about else names[0]
+        place = 3 if model.needs_population else 2 if about else 1
+        group = names[0 if name in _USUAL else place]
         groups[group].append((name, model.sentence))
     return list(groups.items())
 
@@ -129,9 +182,26 @@ def _first_lines(kinds: Mapping[str, type[Any]]) -> list[tuple[str, str]]:
 def _choose_kind(desk: Desk, fields: Fields) -> PageAnswer:
     project, name = desk.project, fields.text("kind")
     policy, rows = project.policy(), project.rows().height
-    with project.editing(f"Kind of release: {name}") as document:
+    before = _before_kinds(project, name)
+    if before is not None:
+        project.replace(before, f"{_KIND_CHOSEN}{name}, as before")
+        return PageAnswer(notice="The policy is as it was before other kinds were looked at.")
+    with project.editing(f"{_KIND_CHOSEN}{name}") as document:
         notice = change_kind(document, policy, name, rows)
     return PageAnswer(notice=notice)
+
+
+def _before_kinds(project: Project, name: str) -> str | None:
+    """Return the policy before kinds were looked at, if it was of this kind: nothing is lost."""
+    from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
+
+    history = project.history
+    back = 0
+    while back < history.at and history.versions[history.at - back].why.startswith(_KIND_CHOSEN):
+        back += 1
+    text, wanted = history.text(-back), next((it.kind for it in KINDS if it.name == name), None)
+    before = policy_class(text).from_toml(text, folder=project.folder)
+    return text if back and getattr(before, "kind", None) == wanted else None
 
 
 def _number(desk: Desk, fields: Fields) -> int:
@@ -222,14 +292,6 @@ def _write(desk: Desk, what: str, changes: Mapping[str, Any], found: Any) -> Non
                 del section[key]
 
 
-def _drop(desk: Desk, fields: Fields) -> None:
-    name = fields.text("column")
-    if name not in desk.project.policy().columns:
-        raise ParameterError("There is no such column.")
-    with desk.project.editing(f"Drop {name}") as document:
-        document["columns"][name] = {"role": "identifier"}
-
-
 def _show_costs(desk: Desk, fields: Fields) -> PageAnswer:
     del desk, fields
     return PageAnswer(query={"costs": "1"})
@@ -244,6 +306,7 @@ def _start_trial(desk: Desk, fields: Fields) -> None:
         project=str(project.folder),
         table=table_to_keep(project),
         policy=project.policy_text(),
+        kind=project.policy().kind,
     )
 
 
@@ -261,7 +324,8 @@ PAGE: Final = Page(
         "add": _add_guarantee,
         "remove": _remove_guarantee,
         "section": _change_section,
-        "drop": _drop,
+        "role": set_role,
+        "person": _set_person,
         "costs": _show_costs,
         "trial": _start_trial,
         "cancel": _cancel,

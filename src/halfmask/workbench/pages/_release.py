@@ -12,8 +12,8 @@ from halfmask.claims.manifest import released_file
 from halfmask.workbench._attacking import attacks_on
 from halfmask.workbench._candidate import candidate_of, table_to_keep
 from halfmask.workbench._commands import python_lines, shell_lines
-from halfmask.workbench._desk import notice_of
 from halfmask.workbench._kept_secrets import is_charged
+from halfmask.workbench._notices import notice_of
 from halfmask.workbench._page import Fields, Page, PageAnswer
 from halfmask.workbench._received import digest_of_manifest
 from halfmask.workbench._releases import (

@@ -13,6 +13,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import DataError, ParameterError
+from halfmask.claims import MANIFEST_NAME
 from halfmask.data import DatabaseUrl
 from halfmask.data.io.atomic import rename_new
 from halfmask.data.io.formats import compression_of_bytes
@@ -65,6 +66,8 @@ def keep_copy(project: Project, name: str, copy: Path) -> tuple[Path, bool]:
             "The file is a policy or another settings file, and no table.",
             hint="Put it into the folder, and name it in the terminal: halfmask workbench POLICY.",
         )
+    if _is_release(copy):
+        raise ParameterError("This is a release, and no table.", hint="Drop it on the page Verify.")
     stem, ends = _cut(name)
     for number in range(1, _MOST_ALIKE):
         where = project.folder / (name if number == 1 else f"{stem}-{number}{ends}")
@@ -74,6 +77,13 @@ def keep_copy(project: Project, name: str, copy: Path) -> tuple[Path, bool]:
         if where.is_file() and not where.is_symlink() and filecmp.cmp(copy, where, shallow=False):
             return where, False
     raise ParameterError("There are too many files of this name.", hint="Rename the file.")
+
+
+def _is_release(copy: Path) -> bool:
+    if not zipfile.is_zipfile(copy):
+        return False
+    with zipfile.ZipFile(copy) as archive:
+        return any(PurePath(name).name == MANIFEST_NAME for name in archive.namelist())
 
 
 def put_aside(project: Project, where: Path) -> Path:
@@ -92,13 +102,11 @@ def forget_aside(project: Project) -> None:
 def tables_in(project: Project) -> list[str]:
     """Return the names of files and folders that look like tables, the newest first."""
     found = []
-    for each in os.scandir(project.folder):
-        if each.name.startswith((".", "_")) or not _is_inside(project, Path(each.path)):
+    for each in project.folder.iterdir():
+        if each.name.startswith((".", "_")) or not _is_inside(project, each):
             continue
-        is_table = (
-            _is_folder(project, Path(each.path)) if each.is_dir() else end_of(each.name) in ENDS
-        )
-        if is_table:
+        is_file = each.is_file() and end_of(each.name) in ENDS  # a pipe is no file
+        if is_file or (each.is_dir() and _holds_tables(project, each)):
             found.append((each.stat().st_mtime, each.name))
     return [name for _, name in sorted(found, reverse=True)[:_MOST_LISTED]]
 
@@ -111,7 +119,7 @@ def _is_inside(project: Project, where: Path) -> bool:
         return False
 
 
-def _is_folder(project: Project, folder: Path) -> bool:
+def _holds_tables(project: Project, folder: Path) -> bool:
     """Return whether a folder holds files of tables alone, all of them of the project's."""
     held = [each for each in folder.iterdir() if not each.name.startswith((".", "_"))]
     return bool(held) and all(
@@ -146,6 +154,7 @@ def local_of(project: Project, url: str) -> tuple[str, str | None]:
     if where.engine == "postgresql":
         return url, None
     path = project.inside(where.location)
-    if not path.is_file():
+    is_hidden = any(part.startswith(".") for part in PurePath(where.location).parts)
+    if is_hidden or not path.is_file():
         raise DataError("There is no such database file in the folder of the workbench.")
     return str(path), where.table

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -49,6 +48,10 @@ _KINDS: Final[dict[str, Kind]] = {
 }
 #: How the names of tables end, perhaps after that of a compressed file.
 ENDS: Final = frozenset(_KINDS_OF_ENDS)
+_NO_TABLES: Final = frozenset(
+    ("7z", "doc", "docx", "gif", "htm", "html", "jpeg", "jpg", "odt", "pdf", "png", "rar", "zip")
+)
+_WINDOWS: Final = "cp1252"
 _BLOCK: Final = 1 << 20
 
 
@@ -75,6 +78,11 @@ def end_of(name: str) -> str:
     """Return how a file's name ends, which stands for its format until it was opened."""
     plain = re.sub(r"\.(gz|zst|zstd)$", "", name.lower())
     return PurePath(plain).suffix.lstrip(".")
+
+
+def can_be_read(where: Path) -> bool:
+    """Return whether a file may be a table that is read otherwise: no setting helps a picture."""
+    return end_of(where.name) not in _NO_TABLES and where.stat().st_size > 0
 
 
 def seen_in(where: Path, options: ReadOptions) -> Seen | None:
@@ -151,12 +159,18 @@ def form_of(
     kind = kind_of(form)
     marks = reading.get("missing")
     encoding = str(reading.get("encoding", "utf-8"))
-    encoding = {_codec(it): it for it in ENCODINGS}.get(_codec(encoding), encoding)
+    seen = None
+    if where is not None and kind == "text":
+        seen = seen_in(where, options)
+        if seen is None:  # of Excel on Windows it often is this one
+            seen = seen_in(where, replace(options, encoding=_WINDOWS))
+            encoding = encoding if seen is None else _WINDOWS
     delimiter = reading.get("delimiter")
+    names = [] if where is None else names_in(where, kind)
     known = {} if delimiter is None else {str(delimiter): str(delimiter)}
     return {
         "kind": kind,
-        "seen": seen_in(where, options) if where is not None and kind == "text" else None,
+        "seen": seen,
         "delimiters": {ord(it): words for it, words in (known | DELIMITERS).items()},
         "delimiter": "" if delimiter is None else ord(delimiter),
         "encodings": {it: it for it in (*ENCODINGS, encoding)}.items(),
@@ -165,14 +179,7 @@ def form_of(
         "skip_rows": reading.get("skip_rows", 0),
         "marks": "\n".join(it for it in marks or () if it),
         "empty": marks is None or "" in marks,
-        "names": names_in(where, kind) if where is not None else [],
+        "names": names,
+        "named": [(it, it) for it in names],
         "name": reading.get("sheet" if kind == "sheet" else "table") or "",
     }
-
-
-def _codec(name: str) -> str:
-    """Return an encoding's name as Python has it: it may be written in several ways."""
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        return name

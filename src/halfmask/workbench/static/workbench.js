@@ -1,61 +1,151 @@
 // Pages work without this script. With it a form doesn't reload the page: the answer's <main> takes
-// the place of the old one, and focus, scroll and open details stay where they were.
+// the place of the old one; focus, scroll, open details and what isn't sent yet stay as they were.
 "use strict";
 
-let asked = 0;
+const PAUSE = 250; // from the last change of a live form until it is sent: keys repeat faster
+const CONTROLS = "a[href], button, input, select, textarea, summary";
+const byId = (id) => document.getElementById(id);
 
-function swap(html, address, keep) {
-  const next = new DOMParser().parseFromString(html, "text/html");
-  const main = document.getElementById("main"), fresh = next.getElementById("main");
-  const focused = document.activeElement && document.activeElement.id;
-  const open = new Set([...main.querySelectorAll("details[open][id]")].map((it) => it.id));
-  const scroll = [scrollX, scrollY];
-  main.replaceWith(document.importNode(fresh, true));
+// ------------------------------------------------------------ what a page shows
+
+function usual(it) {
+  if (it.type === "checkbox" || it.type === "radio") return it.defaultChecked;
+  if (it.tagName !== "SELECT") return it.defaultValue;
+  return ([...it.options].find((each) => each.defaultSelected) ?? it.options[0])?.value;
+}
+
+function said(it) {
+  return it.type === "checkbox" || it.type === "radio" ? it.checked : it.value;
+}
+
+// What is written and not sent stays, unless the page has something else there by now.
+function carry(old, fresh, sent) {
+  for (const it of old.querySelectorAll("input[id], select[id], textarea[id]")) {
+    const next = fresh.querySelector(`#${CSS.escape(it.id)}`);
+    if (!next || it.form === sent || it.type === "file" || said(it) === usual(it)) continue;
+    if (it.type !== "text" && it.tagName !== "TEXTAREA" && usual(it) !== usual(next)) continue;
+    if (typeof said(it) === "boolean") next.checked = it.checked;
+    else next.value = it.value;
+  }
+}
+
+function swap(next, address, { stays = false, sent = null } = {}) {
+  const main = byId("main"), fresh = document.importNode(next.getElementById("main"), true);
+  const open = [...main.querySelectorAll("details[open][id]")].map((it) => it.id);
+  const scroll = [scrollX, scrollY], focused = document.activeElement, held = main.contains(focused);
+  const place = [...main.querySelectorAll(CONTROLS)].indexOf(focused);
+  if (stays) carry(main, fresh, sent);
+  main.replaceWith(fresh);
   document.title = next.title;
-  const nav = next.querySelector("header nav"), own = document.querySelector("header nav");
-  if (nav && own) own.replaceWith(document.importNode(nav, true));
-  for (const id of open) document.getElementById(id)?.setAttribute("open", "");
-  if (keep) {
+  const nav = next.querySelector("header nav");
+  if (nav) document.querySelector("header nav")?.replaceWith(document.importNode(nav, true));
+  if (stays) {
+    for (const id of open) byId(id)?.setAttribute("open", "");
     scrollTo(...scroll);
-    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    const there = [...fresh.querySelectorAll(CONTROLS)][place];
+    const isSame = there?.tagName === focused.tagName && there.textContent === focused.textContent;
+    const again = (focused.id && byId(focused.id)) || (isSame ? there : fresh);
+    if (held) again.focus({ preventScroll: true });
   } else {
     scrollTo(0, 0);
-    document.getElementById("main").focus({ preventScroll: true });
+    fresh.focus({ preventScroll: true });
   }
   if (address && address !== location.href) history.pushState(null, "", address);
+  shown = location.pathname + location.search;
   watch();
 }
 
-async function ask(address, options, keep) {
-  const number = ++asked, main = document.getElementById("main");
-  main.setAttribute("aria-busy", "true");
-  try {
-    const answer = await fetch(address, options), html = await answer.text();
-    if (number !== asked) return; // a later question has its answer on the way
-    const page = new URL(answer.url).pathname;
-    swap(html, answer.url, keep || page === location.pathname);
-  } catch {
-    main.removeAttribute("aria-busy");
-    const said = document.getElementById("notices");
-    const line = document.createElement("p");
-    line.className = "notice bad";
-    line.textContent = "The workbench doesn't answer. Start it again in the terminal: your work is kept.";
-    said?.replaceChildren(line);
+// The place of notices stays, so that what is put into it is read out.
+function note(lines) {
+  byId("notices")?.replaceChildren(...lines.map((it) => document.importNode(it, true)));
+}
+
+// ------------------------------------------------------------ forms, one after the other
+
+const waiting = new Map(); // live forms that changed, with the timers that send them
+const queue = [];
+let sending = null, link = null, stamp = null, notices = [];
+
+function send(form, submitter) {
+  if (sending === form && !("live" in form.dataset)) return; // a button was pressed twice
+  clearTimeout(waiting.get(form));
+  waiting.delete(form);
+  for (const [other, timer] of waiting) { // what was changed before comes before
+    clearTimeout(timer);
+    queue.push([other, null]);
   }
+  waiting.clear();
+  queue.push([form, submitter]);
+  byId("main").setAttribute("aria-busy", "true");
+  if (!sending) work();
+}
+
+async function work() {
+  while (queue.length) {
+    const [form, submitter] = queue.shift(), isLive = "live" in form.dataset;
+    sending = form;
+    try {
+      const body = new FormData(form, submitter);
+      // The same user changed a live form of this page in between, and nobody else did.
+      if (stamp) body.set("version", stamp);
+      const where = submitter?.getAttribute("formaction") || form.action;
+      const hasFiles = form.enctype === "multipart/form-data"; // else it is read much faster
+      const answer = await fetch(where, { method: "POST", body: hasFiles ? body : new URLSearchParams(body) });
+      const next = new DOMParser().parseFromString(await answer.text(), "text/html");
+      notices.push(...(next.getElementById("notices")?.children ?? []));
+      stamp = isLive ? next.querySelector("input[name=version]")?.value : null;
+      if (queue.length || waiting.size) continue; // a newer value is on its way
+      const failed = notices.some((it) => it.classList.contains("bad"));
+      const address = new URL(answer.url), stays = address.pathname === location.pathname;
+      address.searchParams.delete("said");
+      note(notices);
+      swap(next, address.href, { stays, sent: failed && !isLive ? null : form });
+      stamp = null;
+      notices = [];
+      if (failed) link = null;
+    } catch {
+      const line = document.createElement("p");
+      line.className = "notice bad";
+      line.textContent = "The workbench doesn't answer. Start it again in the terminal: your work is kept.";
+      note([line]);
+      byId("main").removeAttribute("aria-busy");
+      queue.length = 0;
+      link = null;
+    }
+  }
+  sending = null;
+  if (link && !waiting.size) location.href = link;
 }
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post" || "download" in form.dataset) return;
   event.preventDefault();
-  const body = new FormData(form, event.submitter);
-  ask(event.submitter?.getAttribute("formaction") || form.action, { method: "POST", body }, false);
+  send(form, event.submitter);
 });
 
 document.addEventListener("change", (event) => {
   const form = event.target.form;
-  if (form && "live" in form.dataset) form.requestSubmit();
+  if (!form || !("live" in form.dataset)) return;
+  clearTimeout(waiting.get(form));
+  byId("main").setAttribute("aria-busy", "true");
+  waiting.set(form, setTimeout(() => {
+    waiting.delete(form);
+    if (form.reportValidity()) return send(form, null);
+    link = null;
+    byId("main").removeAttribute("aria-busy");
+  }, PAUSE));
 });
+
+// A link waits until what was changed is sent.
+document.addEventListener("click", (event) => {
+  const found = event.target.closest?.("a[href]");
+  if (!found || event.ctrlKey || event.metaKey || !(sending || waiting.size)) return;
+  event.preventDefault();
+  link = found.href;
+});
+
+// ------------------------------------------------------------ small things
 
 document.addEventListener("input", (event) => {
   const shown = event.target.id && document.querySelector(`output[for="${event.target.id}"]`);
@@ -77,30 +167,37 @@ for (const name of ["dragover", "drop"]) {
 document.addEventListener("click", async (event) => {
   const copy = event.target.closest?.("[data-copy]");
   if (!copy) return;
-  await navigator.clipboard.writeText(document.getElementById(copy.dataset.copy).textContent);
+  await navigator.clipboard.writeText(byId(copy.dataset.copy).textContent);
   copy.textContent = "Copied";
 });
 
-addEventListener("popstate", () => ask(location.href, {}, false));
+let shown = location.pathname + location.search;
+addEventListener("popstate", () => {
+  if (shown !== location.pathname + location.search) location.reload(); // else it is a place of the page
+});
 
-let waiting = 0;
+// ------------------------------------------------------------ jobs
+
+let poller = 0;
 function watch() {
-  clearTimeout(waiting);
+  clearTimeout(poller);
   const job = document.querySelector("[data-poll]");
-  if (job) waiting = setTimeout(poll, Number(job.dataset.poll), job.id);
+  if (job) poller = setTimeout(poll, Number(job.dataset.poll), job.id);
 }
 
 async function poll(id) {
+  if (sending || waiting.size) return watch();
   try {
     const html = await (await fetch(location.href)).text();
-    const next = new DOMParser().parseFromString(html, "text/html").getElementById(id);
-    const own = document.getElementById(id);
-    if (own && next && "poll" in next.dataset) {
+    if (sending || waiting.size) return watch();
+    const next = new DOMParser().parseFromString(html, "text/html"), fresh = next.getElementById(id);
+    const own = byId(id);
+    if (own && fresh && "poll" in fresh.dataset) {
       const held = own.contains(document.activeElement);
-      own.replaceWith(document.importNode(next, true));
-      if (held) document.getElementById(id).querySelector("button")?.focus();
+      own.replaceWith(document.importNode(fresh, true));
+      if (held) byId(id).querySelector("button")?.focus();
       watch();
-    } else if (own) swap(html, null, true);
+    } else if (own) swap(next, null, { stays: true });
   } catch {
     watch(); // the workbench was stopped, or starts again
   }

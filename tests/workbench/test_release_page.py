@@ -20,9 +20,10 @@ from halfmask.claims import read_manifest
 from halfmask.dp.ledger import PrivacyLedger
 from halfmask.vault import KeyFile, Vault
 from halfmask.verifier import verify
-from halfmask.workbench import _attacking
-from halfmask.workbench._candidate import candidate_of, start_candidate
-from halfmask.workbench._releases import place_candidate, zip_of
+from halfmask.workbench import _making
+from halfmask.workbench._candidate import start_candidate
+from halfmask.workbench._making import place_candidate
+from halfmask.workbench._releases import zip_of
 from workbench import candidates  # type: ignore[import-not-found] # not in a package
 from workbench.conftest import ADULT, Bench  # type: ignore[import-not-found] # not in a package
 
@@ -113,7 +114,7 @@ def compare(bench):
     """Make the candidate that Compare shows."""
     job = bench.desk.jobs.wait(start_candidate(bench.desk).id)
     assert job.state == "done", job.error
-    return candidate_of(bench.desk)
+    return candidates.newest(bench)
 
 
 def protect_here(bench):
@@ -280,9 +281,9 @@ def test_a_candidate_that_was_paid_for_is_not_lost(tmp_path, monkeypatch):
     def fail(*_):
         raise RuntimeError(CANARY)
 
-    monkeypatch.setattr(_attacking, "keep_attacks", fail)
+    monkeypatch.setattr(_making, "keep_attacks", fail)
     candidates.make_here(bench)
-    assert candidate_of(bench.desk).is_fresh
+    assert candidates.newest(bench).is_fresh
     for page in ("compare", "attack"):
         words = bench.get(f"/{page}")
         assert "made and verified, but" in words

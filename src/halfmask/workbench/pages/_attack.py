@@ -6,8 +6,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import HalfmaskError, ParameterError
-from halfmask.workbench._attacking import attacks_on, job_on
-from halfmask.workbench._candidate import cancel, candidate_of, make, state_of, table_to_keep
+from halfmask.workbench._candidate import (
+    attacks_on,
+    cancel,
+    candidate_of,
+    job_on,
+    make,
+    state_of,
+    table_to_keep,
+)
 from halfmask.workbench._kept_secrets import books_of
 from halfmask.workbench._page import Page
 from halfmask.workbench._releases import releases_of

@@ -9,8 +9,7 @@ from halfmask._errors import HalfmaskError
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME
 from halfmask.claims.claim import BASES
 from halfmask.claims.manifest import released_file
-from halfmask.workbench._attacking import attacks_on
-from halfmask.workbench._candidate import candidate_of, table_to_keep
+from halfmask.workbench._candidate import attacks_on, candidate_of, table_to_keep
 from halfmask.workbench._commands import python_lines, shell_lines
 from halfmask.workbench._kept_secrets import is_charged
 from halfmask.workbench._notices import notice_of
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from halfmask.workbench._project import Project
 
 KIND: Final = "release"
-_WORK: Final = "halfmask.workbench._releases"
+_WORK: Final = "halfmask.workbench._making"
 _MOST_SHOWN: Final = 200_000
 
 

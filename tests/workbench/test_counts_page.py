@@ -20,7 +20,9 @@ def policy_of(bench):
 
 
 def start(bench, *names, threshold="5"):
-    return bench.post("/protect/counts", dimension=list(names), threshold=threshold)
+    bench.post("/protect/counts")
+    change(bench, *names)
+    return bench.post("/protect/counts-rules", **{"minimum-frequency-n": threshold})
 
 
 def change(bench, *names, table="0", value=""):
@@ -177,7 +179,8 @@ def test_rule_that_hides_all_is_said_in_words(counting):
 
 def test_large_tables_are_a_job_with_a_remedy(counting, monkeypatch):
     monkeypatch.setattr(_counts, "_LIVE_CELLS", 1)
-    said = change(counting, "race", "sex", "split")
+    assert "Make them" in change(counting, "race", "sex", "split")
+    said = counting.post("/protect/counts-make")
     assert "Starting" in said or "cells are hidden" in said or "Cancel" in said
     job = counting.finish("counts")
     assert job.state == "done", job.error

@@ -18,6 +18,7 @@ from halfmask.workbench._candidate import (
 from halfmask.workbench._kept_secrets import books_of
 from halfmask.workbench._page import Page
 from halfmask.workbench._releases import releases_of
+from halfmask.workbench.pages._table_files import tables_in
 
 if TYPE_CHECKING:
     from halfmask.workbench._candidate import Candidate
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 _WORK: Final = "halfmask.workbench._attacking:attack_candidate"
 #: Kinds whose rows are attacked in a job; others are measured while they are made.
 _OF_ROWS: Final = ("microdata", "masked")
-_TABLES: Final = (".csv", ".tsv", ".parquet", ".xlsx", ".jsonl", ".arrow", ".sav", ".dta")
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
@@ -75,8 +75,8 @@ def attack(desk: Desk, fields: Fields) -> None:
 
 def _controls(project: Project) -> list[str]:
     """Return the tables in the folder that may hold rows set aside."""
-    there = sorted(it for it in project.folder.iterdir() if it.suffix.lower() in _TABLES)
-    return [it.name for it in there if it.is_file() and it != project.table_file]
+    open_one = None if project.table_file is None else project.table_file.name
+    return [name for name in tables_in(project) if name != open_one]
 
 
 def _books(project: Project, candidate: Candidate) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ FIGURES = ROOT / "docs" / "figures"
 SCRIPT = "import sys; from halfmask.cli import main; sys.exit(main())"
 WIDTH, HEIGHT = 1100, 760
 #: Milliseconds that a job may take.
-WAIT = 600_000
+WAIT = 120_000
 #: Each page: the button that starts its work, and what shows that it is done.
 PAGES = {
     "data": (None, "#table"),

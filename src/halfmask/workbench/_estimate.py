@@ -93,11 +93,11 @@ class Estimates:
     def _estimate(self, policy: Policy) -> SampleEstimate:
         from halfmask.microdata.exploring.preview import changed_cells  # noqa: PLC0415 # compiles
 
-        rows = self._project.sample(ROWS)
-        about: dict[str, Any] = {"rows": rows.height, "whole": self._project.rows().height}
+        whole = self._project.rows().height
+        about: dict[str, Any] = {"rows": min(ROWS, whole), "whole": whole}
         try:
             if policy.kind == "masked":
-                changed, kept = changed_cells(rows, policy)
+                changed, kept = changed_cells(self._project.sample(ROWS), policy)
                 return SampleEstimate(**about, changed=changed, kept_rows=kept)
             if policy.kind == "microdata":
                 return SampleEstimate(**about, preview=self._table(policy).preview(policy))

@@ -265,7 +265,7 @@ def _set_more(desk: Desk, fields: Fields) -> PageAnswer:
             document["person"] = line.name
         elif policy.person == line.name:
             del document["person"]
-    return _back(fields)
+    return _back(fields, f"The settings of {line.name} are saved.")
 
 
 def _forget(desk: Desk, fields: Fields) -> PageAnswer:

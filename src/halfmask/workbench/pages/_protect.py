@@ -72,14 +72,18 @@ def _exposed(project: Project, policy: Policy) -> list[dict[str, Any]]:
 
     guarded = {it.about for it in policy.guarantee_sections}
     try:
-        rows = project.sample(ROWS)
+        there = project.rows().columns
     except HalfmaskError:
         return []  # the estimate says it
     found = []
+
+    def count(name: str) -> float:
+        return share_unique(project.sample(ROWS), [name])
+
     for name, column in policy.columns.items():
         leaves = column.role in ("sensitive", "insensitive") and column.mask is None
-        if leaves and not column.hierarchy and name in rows.columns:
-            alone = project.kept(("alone", name), partial(share_unique, rows, [name]))
+        if leaves and not column.hierarchy and name in there:
+            alone = project.kept(("alone", name), partial(count, name))
             unguarded = column.role == "sensitive" and name not in guarded
             if unguarded or alone >= _SINGLES_OUT:
                 found.append({"name": name, "alone": alone, "unguarded": unguarded})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -126,20 +125,6 @@ def test_templates_have_nothing_that_the_browser_would_refuse(template):
         assert template.name == "parts.html" or 'method="get"' in form
 
 
-def test_a_job_that_cant_be_ended_keeps_no_other(bench, monkeypatch):
-    ended = []
-
-    def cancel(job_id):
-        ended.append(job_id)
-        raise OSError
-
-    running = [SimpleNamespace(id=name) for name in "ab"]
-    monkeypatch.setattr(bench.desk.jobs, "all", lambda: running)
-    monkeypatch.setattr(bench.desk.jobs, "cancel", cancel)
-    bench.app.close()
-    assert ended == ["a", "b"]
-
-
 def test_another_page_takes_no_notice_of_an_action(adult_bench):
     """A job's page asks for itself again and again, and a second tab may be opened."""
     desk = adult_bench.desk
@@ -192,6 +177,9 @@ def test_what_a_killed_workbench_left_of_tables_is_removed(tmp_path, bench_in):
         (hidden / name / "people.csv").write_text("secret", encoding="utf-8")
     bench_in(tmp_path)
     assert not list(hidden.rglob("people.csv"))
+    (hidden / "waiting").mkdir()
+    bench_in(tmp_path)  # a second workbench
+    assert (hidden / "waiting").is_dir()
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "1e400", "x", ""])

@@ -202,6 +202,45 @@ def test_pages_work_without_script(adult_folder, chromium):
         context.close()
 
 
+def test_changes_that_follow_each_other_are_all_kept(opened, adult_folder):
+    """Keys repeat faster than a page answers, and a link may be pressed before it has."""
+    policy = adult_folder / "policy.toml"
+    with started(adult_folder, str(adult_folder / "adult.csv")) as address:
+        page = opened(address)
+        text_of(page, "protect")
+        before = hm.Policy.load(policy).guarantees()[0].k
+        k = page.locator("input[type=range][name=k]")
+        k.focus()
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+        page.fill("input[type=number][name=max_fraction]", "0.04")
+        page.fill("input[type=number][name=max_fraction]", "0.05")
+        page.locator('nav a[href="/release"]').click()
+        page.wait_for_selector('nav a[href="/release"][aria-current]')
+        assert hm.Policy.load(policy).guarantees()[0].k == before + 3
+        assert hm.Policy.load(policy).suppression.max_fraction == 0.05
+        text_of(page, "protect")
+        box = page.locator("input[type=number][name=k]")
+        box.fill("5")
+        box.press("Enter")  # changes the box, and sends its form
+        page.wait_for_selector("main:not([aria-busy])")
+        assert "Nothing was done" not in page.inner_text("#notices")
+        assert hm.Policy.load(policy).guarantees()[0].k == 5
+
+
+def test_what_is_typed_and_not_sent_stays_when_a_page_changes(opened, adult_folder):
+    with started(adult_folder, str(adult_folder / "adult.csv")) as address:
+        page = opened(address)
+        text_of(page, "data")
+        page.fill("#text", "for-the-mayor")
+        page.evaluate(
+            "fetch(location.href).then((it) => it.text()).then((it) => "
+            "swap(new DOMParser().parseFromString(it, 'text/html'), null, {stays: true}))"
+        )
+        assert page.input_value("#text") == "for-the-mayor"
+        assert page.evaluate("document.activeElement.id") == "text"
+
+
 def test_another_site_gets_nothing(opened, adult_folder):
     """A page of another origin can neither read nor post, though the cookie is there."""
     with started(adult_folder, str(adult_folder / "adult.csv")) as address:

@@ -189,6 +189,25 @@ def test_a_file_waits_until_it_is_said_how_it_is_read(bench):
     assert bench.project.reading == {"encoding": "latin-1"}
 
 
+def test_a_sheet_with_a_title_is_read_below_it(bench):
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("fastexcel")
+    file = io.BytesIO()
+    with xlsxwriter.Workbook(file) as book:
+        for name in ("Mitarbeiter", "Hinweise"):
+            sheet = book.add_worksheet(name)
+            for number, row in enumerate((["Staff"], [], ["age", "town"], [30, "Ulm"])):
+                sheet.write_row(number, 0, row)
+    words = drop(bench, "staff.xlsx", file.getvalue())
+    assert "has 2 sheets" in words
+    assert re.findall(r'<option value="(\w+)">\1', bench.html) == ["Mitarbeiter", "Hinweise"]
+    words = bench.post("/data/read", sheet="Hinweise", skip_rows="0", marks="", empty="on")
+    assert "skip the lines above the names" in words
+    words = bench.post("/data/read", sheet="Hinweise", skip_rows="2", marks="", empty="on")
+    assert "Read 1 row and 2 columns." in words
+    assert bench.project.rows().columns == ["age", "town"]
+
+
 # ---------------------------------------------------------------------- the folder
 
 

@@ -97,6 +97,30 @@ def test_cancelled_work_leaves_no_half_release(jobs, pipe, tmp_path):
     assert jobs.cancel(job.id).state == "cancelled"
 
 
+def test_at_the_end_own_jobs_are_cancelled_and_no_others(jobs, monkeypatch):
+    """A second workbench on the folder ends, and one job that can't be ended keeps no other."""
+    ended = []
+
+    def cancel(job_id):
+        ended.append(job_id)
+        raise OSError
+
+    own = [jobs.folder / (it * 16) for it in "ab"]
+    monkeypatch.setattr(_jobs, "_CHILDREN", dict.fromkeys(own))
+    monkeypatch.setattr(jobs, "cancel", cancel)
+    jobs.cancel_own()
+    assert ended == ["a" * 16, "b" * 16]
+
+
+@pytest.mark.parametrize(
+    "end", ["", "[]", '{"state": "done"}', '{"state": "x"}', '{"state": null}']
+)
+def test_a_damaged_end_is_none(jobs, end):
+    job = ended(jobs, "add", numbers=[1])
+    (job.folder / "end.json").write_text(end, encoding="utf-8")
+    assert jobs.get(job.id).state == "lost"
+
+
 def test_work_that_doesnt_listen_is_killed(jobs, pipe, monkeypatch):
     monkeypatch.setattr(_jobs, "PATIENCE", 0.0)
     job = held(jobs, "hold_deaf", pipe)

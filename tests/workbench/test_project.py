@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 
 import pytest
@@ -183,7 +184,7 @@ def test_a_policy_of_tables_of_counts_is_read_as_one(project):
 
 def test_its_state_holds_no_cell(project):
     stored = json.loads((project.hidden / "project.json").read_text(encoding="utf-8"))
-    assert set(stored) <= {"policy", "tables", "readings"}
+    assert set(stored) <= {"policy", "policies", "tables", "readings"}
 
 
 @pytest.mark.parametrize("state", ["", "[]", "{", '{"tables": [], "readings": 1, "policy": null}'])
@@ -194,15 +195,41 @@ def test_a_damaged_state_is_an_empty_one(tmp_path, table, state):
     assert (project.table, project.policy_file.name) == (None, "policy.toml")
 
 
-def test_a_folder_that_was_sent_names_no_policy_outside(tmp_path, tmp_path_factory):
+def test_a_folder_that_was_sent_opens_nothing_of_its_senders(tmp_path, table, tmp_path_factory):
+    """Neither tables outside of it, nor jobs whose files may hold anything."""
+    Project(tmp_path, str(table))
+    (tmp_path / ".halfmask" / "jobs" / "x").mkdir(parents=True)
+    assert Project(tmp_path).table == str(table)
+    sent = tmp_path_factory.mktemp("sent") / "work"
+    shutil.copytree(tmp_path, sent)
+    project = Project(sent)
+    assert project.table is None
+    assert not (sent / ".halfmask" / "jobs").exists()
+
+
+def test_the_state_names_no_policy_outside(tmp_path, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside") / "theirs.toml"
     outside.write_text(POLICY, encoding="utf-8")
-    (tmp_path / ".halfmask").mkdir()
-    state = tmp_path / ".halfmask" / "project.json"
+    state = Project(tmp_path).hidden / "project.json"
     state.write_text(json.dumps({"policy": str(outside)}), encoding="utf-8")
     project = Project(tmp_path)
     assert project.policy_file == tmp_path / "theirs.toml"
     assert not project.has_policy
+
+
+def test_a_table_comes_back_with_its_policy(project, table, tmp_path):
+    other = tmp_path / "people.tsv"
+    other.write_text("age\ttown\n30\tUlm\n", encoding="utf-8")
+    project.open(str(other))
+    assert project.policy_file.name == "policy.toml"
+    project.start_over(str(other), {})
+    assert project.policy_file.name == "people.policy.toml"
+    project.open(str(table))
+    assert project.policy_file.name == "policy.toml"
+    project.start_over(str(table), {})
+    assert project.policy_file.name == "people1.policy.toml"  # the other one's is people
+    project.use("policy.toml")
+    assert project.policy_text() == POLICY
 
 
 def test_a_hidden_folder_that_leads_elsewhere_is_refused(tmp_path, tmp_path_factory):

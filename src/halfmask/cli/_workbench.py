@@ -45,13 +45,13 @@ def workbench(
     served on this machine only. The address opens them once, in one browser. Each
     click writes the policy file, which the other commands take, too. Stop with Ctrl+C.
     """
-    table, chosen = _told_apart(opened, policy)
+    table, chosen = _table_and_policy(opened, policy)
     where = Path(folder) if folder else Path(chosen).parent if chosen else Path()
     where.mkdir(exist_ok=True)
 
     def announce(address: str) -> None:
-        told = "Open the address above in one browser. Stop with Ctrl+C."
-        answer.say({"address": address}, address, told)
+        hint = "Open the address above in one browser. Stop with Ctrl+C."
+        answer.say({"address": address}, address, hint)
 
     was_idle = rooms.workbench.run_workbench(
         where,
@@ -67,7 +67,7 @@ def workbench(
     return 0
 
 
-def _told_apart(opened: str | None, policy: str | None) -> tuple[str | None, str | None]:
+def _table_and_policy(opened: str | None, policy: str | None) -> tuple[str | None, str | None]:
     """Return the table and the policy of the argument and of --policy."""
     if opened is None:
         return None, policy

@@ -63,7 +63,7 @@ MADE = """\
 The policy of a release, made from the options of protect and from what describe proposes. Columns
 that no option names are dropped where it is unsure what they are."""
 HEAD = """\
-It holds names of columns and no data, so it may be shown to others.
+It holds names of columns, and no data unless groups or orders of values are written into it.
 
 Roles: "identifier" is dropped; "quasi_identifier" points at people together with others and is
 generalized; "sensitive" is what nobody may learn of a person; "insensitive" stays unchanged.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import shutil
 import tempfile
 import threading
@@ -90,24 +92,23 @@ def create_workbench(
         port=port,
         most_bytes=MOST_BYTES,
         working=lambda: any(each.is_running for each in desk.jobs.all()),
-        close=lambda: _cancel_all(desk),
+        close=desk.jobs.cancel_own,
     )
 
 
 def _clear(desk: Desk) -> None:
-    """Remove files of others' tables that a workbench which was killed has left."""
+    """Remove files of tables that a workbench which was killed has left, if no other is open."""
     hidden = desk.project.hidden
+    lock = os.open(hidden / "open", os.O_CREAT | os.O_RDWR, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # until the process ends
+    except OSError:
+        os.close(lock)
+        return
     ended = [job.folder / "received" for job in desk.jobs.all() if not job.is_running]
     names = ("waiting", "downloads", "upload-*", "received-*")
     for each in [*ended, *(found for name in names for found in hidden.glob(name))]:
         shutil.rmtree(each, ignore_errors=True)
-
-
-def _cancel_all(desk: Desk) -> None:
-    """End what runs: it must not go on when the terminal is closed."""
-    for job in desk.jobs.all():
-        with suppress(Exception):  # one that can't be ended doesn't keep the others
-            desk.jobs.cancel(job.id)
 
 
 class Pages:

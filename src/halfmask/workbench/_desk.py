@@ -7,15 +7,14 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from halfmask.workbench._notices import Notice, notice_of
+from halfmask.workbench._notices import Notice as Notice  # noqa: PLC0414, TC001 # pages take both here
+from halfmask.workbench._notices import notice_of as notice_of  # noqa: PLC0414 # as above
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from halfmask.workbench._jobs import Jobs
     from halfmask.workbench._project import Project
-
-__all__ = ["Desk", "Notice", "notice_of"]
 
 #: Answers whose notices wait for their page; one that nobody opens must not gather them for ever.
 _MOST_WAITING: Final = 20

@@ -76,9 +76,9 @@ class History:
                 file.write(content)
 
     def _file(self, digest: str) -> Path:
-        return self.folder / f"{digest}.toml"
+        return self.folder / f"{Path(digest).name}.toml"
 
 
-def digest_of(content: bytes) -> str:
+def digest_of(content: bytes | str) -> str:
     """Return the name of a content: changes of the file by others show by it."""
-    return hashlib.sha256(content).hexdigest()
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()

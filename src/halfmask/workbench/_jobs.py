@@ -42,6 +42,8 @@ PATIENCE = 3.0
 #: How long the kernel may take to end one that is killed.
 _KILLED = 60.0
 _PAUSE = 0.02
+#: What the end of a job holds in each state; a file that is damaged is no end.
+_ENDS: Final = {"done": {"result", "at"}, "failed": {"error", "at"}, "cancelled": {"at"}}
 _ID: Final = re.compile(r"[0-9a-f]{16}")
 _KIND: Final = re.compile(r"[a-z][a-z-]{0,30}")
 #: Processes that this one started, by the folder: their ends are to be collected.
@@ -131,6 +133,12 @@ class Jobs:
     def latest(self, kind: str) -> Job | None:
         """Return the newest job of a kind."""
         return next((job for job in self.all() if job.kind == kind), None)
+
+    def cancel_own(self) -> None:
+        """End the jobs of this process: they must not go on when the terminal is closed."""
+        for folder in list(_CHILDREN):
+            with suppress(Exception):  # one that can't be ended doesn't keep the others
+                self.cancel(folder.name)
 
     def wait(self, job_id: str, seconds: float = 60.0) -> Job | None:
         """Return a job when it has ended, or as it is after some seconds."""
@@ -244,11 +252,12 @@ def _read(folder: Path) -> Job | None:
         return None
     if not alive:
         _wait(folder, 0.0)
-    state: JobState = end.get("state") or ("running" if alive else "lost")
+    is_whole = end.keys() >= _ENDS.get(str(end.get("state")), {"another state"})
+    state: JobState = end["state"] if is_whole else "running" if alive else "lost"
     started = float(asked["started"])
     at = float(progress.get("at", started))
     now = time.time() if state == "running" else float(end.get("at", at))
-    error = Notice(**end["error"]) if "error" in end else LOST if state == "lost" else None
+    error = Notice(**end["error"]) if state == "failed" else LOST if state == "lost" else None
     return Job(
         id=folder.name,
         kind=asked["kind"],

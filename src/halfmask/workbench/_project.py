@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -58,11 +59,9 @@ class Project:
             raise ParameterError("'.halfmask' in the folder is a link, and leads elsewhere.")
         self.hidden.mkdir(exist_ok=True)
         self.hidden.chmod(0o700)
-        # What is in it is for its owner alone, whichever way the folder goes.
-        (self.hidden / ".gitignore").write_text("*\n", encoding="utf-8")
         self._state = self.hidden / "project.json"
+        self._distrust()
         stored = read_json(self._state)
-        # Somebody may have sent the folder: its word is taken for names in it.
         known = Path(str(stored.get("policy") or "policy.toml")).name
         self.policy_file = self._policy_at(policy or self.folder / known)
         name = self.policy_file.name
@@ -78,6 +77,17 @@ class Project:
         self.search: tuple[int, str] | None = None
         self._kept: dict[tuple[object, object], Any] = {}
         self._remember()
+
+    def _distrust(self) -> None:
+        """Forget what came along with a folder from elsewhere: somebody may have sent it."""
+        home, own = self.hidden / "home", str(self.hidden.stat().st_ino)
+        if home.is_file() and home.read_text("utf-8") == own:
+            return
+        shutil.rmtree(self.hidden / "jobs", ignore_errors=True)
+        self._state.unlink(missing_ok=True)
+        # What is in it is for its owner alone, whichever way the folder goes.
+        (self.hidden / ".gitignore").write_text("*\n", encoding="utf-8")
+        home.write_text(own, encoding="utf-8")
 
     def _policy_at(self, given: Path) -> Path:
         where = given.resolve()
@@ -106,8 +116,20 @@ class Project:
     def open(self, table: str, reading: Mapping[str, Any] | None = None) -> None:
         """Take another table; one that can't be read leaves the one that is open.
 
-        A reading replaces how tables are read: in the policy, or until there is one.
+        A reading replaces how tables are read: in the policy, or until there is one. A table that
+        was open before comes with its policy.
         """
+        before = self.policy_file
+        if reading is None and table != self.table:
+            known = self.folder / str(self._policies().get(_path_of(table), before.name))
+            self.policy_file = known if known.is_file() else before
+        try:
+            self._open(table, reading)
+        except BaseException:
+            self.policy_file = before
+            raise
+
+    def _open(self, table: str, reading: Mapping[str, Any] | None) -> None:
         options = self.options_with({} if reading is None and not self.has_policy else reading)
         source = open_table(table, options=options)
         if reading is not None and self.has_policy:
@@ -122,10 +144,11 @@ class Project:
         before = self.policy_file
         stem = "policy" if is_database_url(table) else Path(table).name.partition(".")[0]
         names = (f"{stem}{number or ''}.policy.toml" for number in range(1_000))
-        free = (self.folder / name for name in names)
+        taken = {name for path, name in self._policies().items() if path != _path_of(table)}
+        free = (self.folder / name for name in names if name not in taken)
         self.policy_file = next(it for it in free if not os.path.lexists(it))
         try:
-            self.open(table, reading)
+            self._open(table, reading)
         except BaseException:
             self.policy_file = before
             raise
@@ -318,11 +341,21 @@ class Project:
         if self.has_policy:
             self.history.save()
         stored, name = read_json(self._state), self.policy_file.name
-        tables = _part(stored, "tables")
+        tables, policies = _part(stored, "tables"), self._policies()
         if self.table is not None and not is_database_url(self.table):  # it may hold a password
-            tables[name] = os.path.abspath(self.table)  # noqa: PTH100 # keeps links
+            tables[name] = _path_of(self.table)
+            policies[tables[name]] = name
         readings = _part(stored, "readings") | {name: self.reading}
-        write_json(self._state, {"policy": name, "tables": tables, "readings": readings})
+        state = {"policy": name, "tables": tables, "policies": policies, "readings": readings}
+        write_json(self._state, state)
+
+    def _policies(self) -> dict[str, Any]:
+        """Return which policy file each table was last open with."""
+        return _part(read_json(self._state), "policies")
+
+
+def _path_of(table: str) -> str:
+    return os.path.abspath(table)  # noqa: PTH100 # keeps links
 
 
 def _part(stored: Mapping[str, Any], name: str) -> dict[str, Any]:

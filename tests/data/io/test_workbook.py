@@ -44,6 +44,27 @@ def rows(*rows):
     return fill
 
 
+TITLE = rows(["Staff of 2026"], [], ["id", "pay"], [1, 2.5], [2, "?"])
+
+
+def test_lines_above_the_names_are_skipped(tmp_path):
+    """Office sheets begin with a title, often in merged cells."""
+
+    def merged(book, sheet):
+        TITLE(book, sheet)
+        sheet.merge_range("A1:B1", "Staff of 2026")
+
+    for fill in (TITLE, merged):
+        where = write(tmp_path / "a.xlsx", fill)
+        found = open_table(where, options=ReadOptions(skip_rows=2, missing=("?",))).read()
+        assert found.rows(named=True) == [{"id": 1, "pay": 2.5}, {"id": 2, "pay": None}]
+    with pytest.raises(DataError, match="merged cells"):
+        open_table(where)
+    with pytest.raises(SchemaError, match="without a name") as refused:
+        open_table(write(tmp_path / "b.xlsx", TITLE))
+    assert "skip the lines above the names" in str(refused.value.hint)
+
+
 def test_times_without_a_day_are_times_of_day(tmp_path):
     """They were times of the last day of 1899, which no cell says."""
     times = [dt.time(0), dt.time(5, 30), dt.time(23, 59, 59)]

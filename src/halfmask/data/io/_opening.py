@@ -222,7 +222,8 @@ def _foreign_reader(places: list[Place], form: str, options: ReadOptions) -> Rea
     if form == "excel":
         from halfmask.data.io._workbook import read_sheet  # noqa: PLC0415 - only when needed
 
-        return _FrameReader(read_sheet(places[0], options.sheet, options.missing), options)
+        rows = read_sheet(places[0], options.sheet, options.missing, skip=options.skip_rows)
+        return _FrameReader(rows, options)
     if form in {"sqlite", "duckdb"}:
         from halfmask.data.io.database_file import FILE_READERS  # noqa: PLC0415 - only when needed
 

@@ -65,7 +65,7 @@ class ReadOptions:
         first row that looks like data is an error. ``False`` calls columns ``column_1``,
         ``column_2``, ...
     skip_rows
-        How many lines at the start of a CSV file aren't read.
+        How many lines at the start of a CSV file or an Excel sheet aren't read.
     comment
         The text at the start of lines of a CSV file that aren't read, such as ``"#"``.
     column_names

@@ -6,7 +6,8 @@ import datetime as dt
 import io
 import re
 import zipfile
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import polars as pl
 
@@ -16,9 +17,12 @@ from halfmask.data.frames import check_names
 from halfmask.data.io.places import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from halfmask.data.io.places import Place
+
+    #: Reads a sheet's cells in one way or another.
+    _Cells: TypeAlias = Callable[..., tuple[pl.DataFrame, dict[tuple[int, int], str]]]
 
 #: Every whole number below it is a float64 of its own.
 _EXACT: Final = 2.0**53
@@ -30,11 +34,12 @@ _GOT: Final = re.compile(r"got '(\w+)")
 _DTYPES: Final = {"Float": "float", "Int": "float", "Bool": "boolean", "DateTime": "datetime"}
 #: What a workbook holds before its first day has no day: it is a time of day.
 _FIRST_DAY: Final = dt.date(1900, 1, 1)
-_MERGED: Final = re.compile(rb"<(?:\w+:)?mergeCell\b")
+#: The last row of merged cells.
+_MERGED: Final = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\bref="[A-Z]+\d+:[A-Z]+(\d+)"')
 
 
 def read_sheet(
-    place: Place, sheet: str | None, missing: Collection[str] | None = None
+    place: Place, sheet: str | None, missing: Collection[str] | None = None, *, skip: int = 0
 ) -> pl.DataFrame:
     """Return the table of a sheet.
 
@@ -54,9 +59,9 @@ def read_sheet(
             raw = file.read()
         book = fastexcel.read_excel(raw)
         number = _number_of(book.sheet_names, sheet, place.what)
-        _check_cells(raw, number, place.what)
-        names = _header(book, number, place.what)
-        found = _load_sheet(book, number, names, missing or ())
+        _check_cells(raw, number, place.what, skip)
+        names = _header(book, number, place.what, skip)
+        found = _load_sheet(partial(_cells, book, number, header_row=skip), names, missing or ())
     return _plain(found.rename(dict(zip(found.columns, names, strict=True))))
 
 
@@ -71,10 +76,10 @@ def _number_of(sheets: list[str], wanted: str | None, what: str) -> int:
     return sheets.index(wanted)
 
 
-def _check_cells(raw: bytes, number: int, what: str) -> None:
+def _check_cells(raw: bytes, number: int, what: str, skip: int) -> None:
     """Raise if the sheet has merged cells, or formulas that nobody has calculated."""
     text = _sheet_text(raw, number)
-    if _MERGED.search(text):
+    if any(int(last) > skip for last in _MERGED.findall(text)):  # those of a title are left out
         raise DataError(
             f"{what} has merged cells: only the first cell of each has the value.",
             hint="Unmerge them, and fill in each cell; a header takes one row.",
@@ -104,9 +109,10 @@ def _sheet_text(raw: bytes, number: int) -> bytes:
     return b""
 
 
-def _header(book: Any, number: int, what: str) -> list[str]:  # noqa: ANN401 - fastexcel's
-    """Return the names in the first row that isn't empty."""
-    first = book.load_sheet(number, header_row=None, n_rows=1, dtypes="string").to_polars()
+def _header(book: Any, number: int, what: str, skip: int) -> list[str]:  # noqa: ANN401 - fastexcel's
+    """Return the names in the first row that isn't empty, below those that are skipped."""
+    how = {"skip_rows": skip, "n_rows": 1, "dtypes": "string"}
+    first = book.load_sheet(number, header_row=None, **how).to_polars()
     if not first.height:
         raise DataError(f"{what} is an empty sheet.", hint="Give a sheet with a header and rows.")
     names = list(first.row(0))
@@ -114,21 +120,22 @@ def _header(book: Any, number: int, what: str) -> list[str]:  # noqa: ANN401 - f
     if empty:
         raise SchemaError(
             f"Columns without a name: number {', '.join(empty[:20])} of {len(names)}.",
-            hint="Write a name into each cell of the sheet's first row; unmerge merged cells.",
+            hint="Write a name into each cell of the sheet's first row; unmerge merged cells. "
+            "If it is a title, skip the lines above the names: [[skip_rows|--skip-rows]].",
         )
     check_names(names)
     return names
 
 
-def _load_sheet(book: Any, number: int, names: list[str], missing: Collection[str]) -> pl.DataFrame:  # noqa: ANN401 - fastexcel's
+def _load_sheet(cells: _Cells, names: list[str], missing: Collection[str]) -> pl.DataFrame:
     import fastexcel  # noqa: PLC0415 - an extra
 
     try:
-        found, wrong = _cells(book, number, dtype_coercion="strict", schema_sample_rows=None)
+        found, wrong = cells(dtype_coercion="strict", schema_sample_rows=None)
     except fastexcel.UnsupportedColumnTypeCombinationError:
         wrong = {(0, 0): ""}
         found = pl.DataFrame()
-    return _without_marks(book, number, names, missing) if wrong else found
+    return _without_marks(cells, names, missing) if wrong else found
 
 
 def _cells(book: Any, number: int, **how: Any) -> tuple[pl.DataFrame, dict[tuple[int, int], str]]:  # noqa: ANN401 - fastexcel's
@@ -140,28 +147,23 @@ def _cells(book: Any, number: int, **how: Any) -> tuple[pl.DataFrame, dict[tuple
     return pl.DataFrame(batch), {at: it[1] if it else "" for at, it in wrong.items()}
 
 
-def _without_marks(
-    book: Any,  # noqa: ANN401 - fastexcel's
-    number: int,
-    names: list[str],
-    missing: Collection[str],
-) -> pl.DataFrame:
+def _without_marks(cells: _Cells, names: list[str], missing: Collection[str]) -> pl.DataFrame:
     """Return the cells where columns have texts that mean missing among values of one type."""
     # No cell of a table is a span, so that each says what it is.
-    _, kinds = _cells(book, number, dtypes="duration")
-    texts, _ = _cells(book, number, dtypes="string")
+    _, kinds = cells(dtypes="duration")
+    texts, _ = cells(dtypes="string")
     columns = []
     for place, name in enumerate(names):
-        here = {row: kind for (row, column), kind in kinds.items() if column == place}
-        cells = texts.to_series(place)
-        filled = cells.is_not_null().arg_true().to_list()
+        here = {row: kind for (row, at), kind in kinds.items() if at == place}
+        column = texts.to_series(place)
+        filled = column.is_not_null().arg_true().to_list()
         if "Error" in here.values():
             n_errors = sum(kind == "Error" for kind in here.values())
             raise DataError(
                 f"Column {name!r} has {n_errors} cells with errors, such as #N/A.",
                 hint="Correct their formulas, or empty these cells.",
             )
-        is_mark = [here.get(row) == "String" and cells[row] in missing for row in filled]
+        is_mark = [here.get(row) == "String" and column[row] in missing for row in filled]
         held = [row for row, marked in zip(filled, is_mark, strict=True) if not marked]
         found = {here.get(row, "DateTime") for row in held}
         if len(found) > 1:
@@ -173,7 +175,7 @@ def _without_marks(
                 "format the column as one type, such as text, and enter its cells again.",
             )
         kind = _DTYPES.get(next(iter(found), "String"), "string")
-        one, _ = _cells(book, number, use_columns=[place], dtypes={place: kind})
+        one, _ = cells(use_columns=[place], dtypes={place: kind})
         columns.append(one.to_series(0).alias(texts.columns[place]))
     return pl.DataFrame(columns)
 

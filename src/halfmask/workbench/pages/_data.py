@@ -46,7 +46,9 @@ def _show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         project.waiting = None
     if project.waiting is not None:
         found["waiting"] = project.waiting.path.name
-    return found | {"form": _form(project), "tables": tables_in(project)}
+    policies = [it.name for it in sorted(project.folder.glob("*.toml")) if it.is_file()]
+    others = [(name, name) for name in policies if name != project.policy_file.name]
+    return found | {"form": _form(project), "tables": tables_in(project), "policies": others}
 
 
 def _opened(project: Project) -> dict[str, Any]:
@@ -182,6 +184,11 @@ def _choose(desk: Desk, fields: Fields) -> PageAnswer:
     return _take_file(desk.project, desk.project.inside(name))
 
 
+def _use(desk: Desk, fields: Fields) -> PageAnswer:
+    desk.project.use(fields.text("policy"))
+    return PageAnswer(notice="The policy is in force.")
+
+
 def _connect(desk: Desk, fields: Fields) -> PageAnswer:
     table, name = local_of(desk.project, fields.text("url"))
     if is_database_url(table):
@@ -271,6 +278,7 @@ PAGE: Final = Page(
         "open": _open,
         "choose": _choose,
         "connect": _connect,
+        "use": _use,
         "read": _read,
         "mark": _mark,
         "forget": _forget,

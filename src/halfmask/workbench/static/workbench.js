@@ -4,6 +4,7 @@
 
 const PAUSE = 250; // from the last change of a live form until it is sent: keys repeat faster
 const CONTROLS = "a[href], button, input, select, textarea, summary";
+const FIELDS = "input[id], select[id], textarea[id]";
 const byId = (id) => document.getElementById(id);
 
 // ------------------------------------------------------------ what a page shows
@@ -18,14 +19,25 @@ function said(it) {
   return it.type === "checkbox" || it.type === "radio" ? it.checked : it.value;
 }
 
+// What nobody touched shows what is in force: a number, say, whose slider was sent.
+function refresh(main, next) {
+  for (const it of main.querySelectorAll(FIELDS)) {
+    const fresh = next.getElementById(it.id), what = typeof said(it) === "boolean" ? "checked" : "value";
+    if (!fresh || it.type === "file") continue;
+    if (said(it) === usual(it)) it[what] = fresh[what];
+    if (what === "checked") it.defaultChecked = fresh.defaultChecked;
+    else if (it.tagName !== "SELECT") it.defaultValue = fresh.defaultValue;
+  }
+}
+
 // What is written and not sent stays, unless the page has something else there by now.
 function carry(old, fresh, sent) {
-  for (const it of old.querySelectorAll("input[id], select[id], textarea[id]")) {
+  for (const it of old.querySelectorAll(FIELDS)) {
     const next = fresh.querySelector(`#${CSS.escape(it.id)}`);
     if (!next || it.form === sent || it.type === "file" || said(it) === usual(it)) continue;
     if (it.type !== "text" && it.tagName !== "TEXTAREA" && usual(it) !== usual(next)) continue;
-    if (typeof said(it) === "boolean") next.checked = it.checked;
-    else next.value = it.value;
+    const what = typeof said(it) === "boolean" ? "checked" : "value";
+    next[what] = it[what];
   }
 }
 
@@ -94,7 +106,10 @@ async function work() {
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
       notices.push(...(next.getElementById("notices")?.children ?? []));
       stamp = isLive ? next.querySelector("input[name=version]")?.value : null;
-      if (queue.length || waiting.size) continue; // a newer value is on its way
+      if (queue.length || waiting.size) {
+        refresh(byId("main"), next);
+        continue; // a newer value is on its way
+      }
       const failed = notices.some((it) => it.classList.contains("bad"));
       const address = new URL(answer.url), stays = address.pathname === location.pathname;
       address.searchParams.delete("said");

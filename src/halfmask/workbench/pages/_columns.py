@@ -323,6 +323,7 @@ PAGE = Page(
         "forget": _forget,
         "hierarchy": _about_column(hierarchies.make),
         "group": _about_column(hierarchies.group),
+        "extend": _about_column(hierarchies.extend),
         "rename": _about_column(hierarchies.rename),
         "no-hierarchy": _about_column(_without("hierarchy")),
         "mask": _about_column(masks.choose),

@@ -399,7 +399,15 @@ def test_a_hierarchy_that_the_table_outgrew_is_said_and_can_be_removed(adult_ben
         file.write(line.replace("Never-married", "Engaged", 1) + "\n")
     words = adult_bench.get(f"/columns?column={MARITAL}")
     assert "lacks 1 value" in words
-    assert "Engaged" not in words
+    assert "It lacks: Engaged." in words
+    assert "Engaged" not in re.findall(r'class="notice bad">(.*?)</p>', adult_bench.html)[0]
+    before = adult_bench.project.policy_text()
+    adult_bench.post("/columns/extend", number=MARITAL, name="Not yet")
+    words = adult_bench.get(f"/columns?column={MARITAL}")
+    assert "lacks" not in words
+    assert "Not yet" in words
+    adult_bench.post("/columns/undo")
+    assert adult_bench.project.policy_text() == before
     adult_bench.post("/columns/no-hierarchy", number=MARITAL)
     assert column_of(adult_bench, "marital-status").hierarchy is None
 

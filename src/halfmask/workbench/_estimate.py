@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from halfmask._errors import HalfmaskError
@@ -87,17 +88,30 @@ class Estimates:
     def _kept(self, name: str, make: Callable[[Policy], _Made]) -> _Made:
         with _MEASURING:
             policy = self._project.policy()
-            key = (name, self._project.stamp, file_stamps(self._project.folder, policy))
-            return self._project.kept(key, lambda: make(policy))
+            return self._last(
+                name, (self._project.stamp, self._files(policy)), partial(make, policy)
+            )
+
+    def _last(self, name: str, key: object, make: Callable[[], _Made]) -> _Made:
+        """Return what was made last by a name, if it was of this key."""
+        kept: dict[object, _Made] = self._project.kept(name, dict)
+        if key not in kept:
+            made = make()
+            kept.clear()
+            kept[key] = made
+        return kept[key]
+
+    def _files(self, policy: Policy) -> object:
+        return file_stamps(self._project.folder, policy)
 
     def _estimate(self, policy: Policy) -> SampleEstimate:
         from halfmask.microdata.exploring.preview import changed_cells  # noqa: PLC0415 # compiles
 
-        rows = self._project.sample(ROWS)
-        about: dict[str, Any] = {"rows": rows.height, "whole": self._project.rows().height}
+        whole = self._project.rows().height
+        about: dict[str, Any] = {"rows": min(ROWS, whole), "whole": whole}
         try:
             if policy.kind == "masked":
-                changed, kept = changed_cells(rows, policy)
+                changed, kept = changed_cells(self._project.sample(ROWS), policy)
                 return SampleEstimate(**about, changed=changed, kept_rows=kept)
             if policy.kind == "microdata":
                 return SampleEstimate(**about, preview=self._table(policy).preview(policy))
@@ -113,15 +127,9 @@ class Estimates:
         about = tuple(each.about for each in policy.guarantee_sections)
         slid = {"guarantee_sections", "method", "recoding", "suppression", "output"}
         said = policy.model_dump_json(exclude=slid)
-        key = (
-            "preview",
-            said,
-            about,
-            policy.split_targets,
-            file_stamps(self._project.folder, policy),
-        )
+        key = (said, about, policy.split_targets, self._files(policy))
         rows = self._project.sample
-        return self._project.kept(key, lambda: PreviewTable.of(rows(ROWS), policy))
+        return self._last("preview", key, lambda: PreviewTable.of(rows(ROWS), policy))
 
     def _nearest(self, policy: Policy) -> Iterator[Remedy]:
         """Yield the nearest parameter that can be met, if it is met then."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +16,7 @@ from halfmask._errors import DataError, HalfmaskError, ParameterError
 from halfmask.data import Hierarchy, atomic_file, leaf_text, natural_order
 from halfmask.microdata import Policy
 from halfmask.plots.svg import without_controls
-from halfmask.workbench._history import digest_of
+from halfmask.workbench._counted_tree import MOST_LEVELS, CountedTree
 from halfmask.workbench._policy_edits import inline, set_column_key
 
 if TYPE_CHECKING:
@@ -25,80 +24,12 @@ if TYPE_CHECKING:
     from halfmask.workbench._project import Project
 
 UNITS: Final = ("day", "week", "month", "quarter", "year", "decade")
-#: Nodes of a tree that a page draws, and levels of it.
+#: Nodes of a tree that a page draws.
 _MOST_NODES: Final = 400
-_MOST_LEVELS: Final = 16
 #: Values that are grouped or put in order by hand.
 _MOST_GROUPED: Final = 5_000
 MOST_ORDERED: Final = 300
 _MOST_BYTES: Final = 50_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnNode:
-    """A group of a hierarchy, or a value, as the page draws it."""
-
-    level: int
-    place: int
-    label: str
-    rows: int
-    inner: tuple[DrawnNode, ...]
-
-
-class CountedTree:
-    """A hierarchy, and how many rows of the table are below each of its nodes."""
-
-    def __init__(self, tree: Hierarchy, cells: pl.Series) -> None:
-        self.tree = tree
-        counts = leaf_text(cells).alias("0").value_counts(name="rows")
-        frame = tree.levels.join(counts, on="0", how="left", maintain_order="left")
-        self.frame = frame.with_columns(pl.col("rows").fill_null(0)).with_row_index("place")
-        self.seen = digest_of("\0".join(tree.leaves).encode())[:16]
-
-    @property
-    def groups(self) -> list[str]:
-        """The names of the levels between the values and the root, the finest first."""
-        top = self.tree.height - (1 if self.frame[str(self.tree.height - 1)].n_unique() == 1 else 0)
-        return [str(level) for level in range(1, top)]
-
-    def levels(self) -> Iterator[tuple[int, int, int]]:
-        """Yield how many groups each level has, and the rows of the smallest and largest."""
-        for level in range(self.tree.height):
-            rows = self.frame.group_by(str(level)).agg(pl.col("rows").sum())["rows"]
-            rows = rows.filter(rows > 0)
-            yield len(rows), int(rows.min() or 0), int(rows.max() or 0)  # type: ignore[arg-type] # counts
-
-    def nodes(self, first: int, size: int) -> tuple[DrawnNode, ...]:
-        """Return the tree above some of its leaves, without the root."""
-        names = ["0", *self.groups]
-        if len(names) > _MOST_LEVELS:
-            names = [*names[: _MOST_LEVELS - 1], names[-1]]
-        more = [pl.col("rows").sum().over(it).alias(f"rows{it}") for it in names]
-        more += [pl.col("place").min().over(it).alias(f"place{it}") for it in names]
-        part = self.frame.with_columns(more).slice(first, size).to_dicts()
-        return tuple(_nodes(part, names))
-
-    def picked(self, texts: Sequence[str]) -> tuple[int, set[str]]:
-        """Return the level and the labels of ticked nodes."""
-        if not texts or not all(re.fullmatch(r"\d{1,9}:\d{1,9}", it) for it in texts):
-            raise ParameterError("Nothing is ticked.", hint="Tick values, or groups of one level.")
-        pairs = [(int(level), int(place)) for level, place in (it.split(":") for it in texts)]
-        levels = {level for level, _ in pairs}
-        if len(levels) > 1:
-            raise ParameterError("Values and groups are ticked.", hint="Tick one level at a time.")
-        level = levels.pop()
-        if level > len(self.groups) or any(place >= self.frame.height for _, place in pairs):
-            raise ParameterError("There is no such group.", hint="Open the page again.")
-        return level, {str(self.frame[str(level)][place]) for _, place in pairs}
-
-
-def _nodes(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Iterator[DrawnNode]:
-    *lower, top = names
-    for label, below in groupby(rows, lambda row: str(row[top])):
-        inner = list(below)
-        first = inner[0]
-        children = tuple(_nodes(inner, lower)) if lower else ()
-        yield DrawnNode(int(top), first[f"place{top}"], label, first[f"rows{top}"], children)
 
 
 # ---------------------------------------------------------------------- what is shown
@@ -119,8 +50,10 @@ def show(project: Project, policy: Policy, name: str, first: str) -> dict[str, A
         counted = _counted(project, policy, name)
     except HalfmaskError as error:
         what, hint = error.at_terminal
-        return {**shown, "problem": {"what": what, "hint": hint, "style": "bad"}}
-    size = max(_MOST_NODES // min(max(len(counted.groups), 1), _MOST_LEVELS), 20)
+        problem = {"what": what, "hint": hint, "style": "bad"}
+        _, lacking = _lacking(project, policy, name)
+        return {**shown, "problem": problem, "lacking": lacking[:_MOST_NODES]}
+    size = max(_MOST_NODES // min(max(len(counted.groups), 1), MOST_LEVELS), 20)
     leaves = counted.frame.height
     start = min(int(first), leaves - 1) if first.isdecimal() and len(first) < 10 else 0
     known = [
@@ -320,6 +253,35 @@ def group(project: Project, name: str, fields: Fields) -> str:
         pl.when(ticked).then(pl.lit(label)).otherwise(pl.col(it)).alias(it)
         for it, label in higher.items()
     )
+    return _put_groups(project, name, frame, counted.groups)
+
+
+def _lacking(project: Project, policy: Policy, name: str) -> tuple[CountedTree | None, list[str]]:
+    """Return the tree in force, and the values of the table that it lacks."""
+    try:
+        tree = policy.schema()[name].hierarchy
+        cells = project.rows()[name].drop_nulls()
+    except (HalfmaskError, pl.exceptions.ColumnNotFoundError):
+        return None, []
+    if not isinstance(tree, Hierarchy):
+        return None, []
+    known = set(tree.leaves)
+    lacking = [it for it in leaf_text(cells.unique(maintain_order=True)) if it not in known]
+    return CountedTree(tree, cells), lacking
+
+
+def extend(project: Project, name: str, fields: Fields) -> str:
+    """Put the values that the hierarchy lacks into a group: one that is there, or another."""
+    counted, lacking = _lacking(project, project.policy(), name)
+    if counted is None or not lacking or not counted.groups:
+        raise ParameterError("The hierarchy lacks no value.", hint="Open the page again.")
+    label = _named(fields)
+    there = counted.frame.filter(pl.col("1") == label)
+    path = there.row(0, named=True) if there.height else dict.fromkeys(counted.groups, label)
+    added = pl.DataFrame({"0": lacking}).with_columns(
+        pl.lit(path[level]).alias(level) for level in counted.groups
+    )
+    frame = pl.concat([counted.frame.select("0", *counted.groups), added])
     return _put_groups(project, name, frame, counted.groups)
 
 

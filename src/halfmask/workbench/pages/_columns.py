@@ -265,7 +265,7 @@ def _set_more(desk: Desk, fields: Fields) -> PageAnswer:
             document["person"] = line.name
         elif policy.person == line.name:
             del document["person"]
-    return _back(fields)
+    return _back(fields, f"The settings of {line.name} are saved.")
 
 
 def _forget(desk: Desk, fields: Fields) -> PageAnswer:
@@ -323,6 +323,7 @@ PAGE = Page(
         "forget": _forget,
         "hierarchy": _about_column(hierarchies.make),
         "group": _about_column(hierarchies.group),
+        "extend": _about_column(hierarchies.extend),
         "rename": _about_column(hierarchies.rename),
         "no-hierarchy": _about_column(_without("hierarchy")),
         "mask": _about_column(masks.choose),

@@ -72,17 +72,25 @@ def _exposed(project: Project, policy: Policy) -> list[dict[str, Any]]:
 
     guarded = {it.about for it in policy.guarantee_sections}
     try:
-        rows = project.sample(ROWS)
+        there = project.rows().columns
     except HalfmaskError:
         return []  # the estimate says it
+    leaving = tuple(
+        name
+        for name, it in policy.columns.items()
+        if it.role in ("sensitive", "insensitive") and not (it.mask or it.hierarchy)
+        if name in there
+    )
+
+    def count() -> dict[str, float]:
+        rows = project.sample(ROWS)
+        return {name: share_unique(rows, [name]) for name in leaving}
+
     found = []
-    for name, column in policy.columns.items():
-        leaves = column.role in ("sensitive", "insensitive") and column.mask is None
-        if leaves and not column.hierarchy and name in rows.columns:
-            alone = project.kept(("alone", name), partial(share_unique, rows, [name]))
-            unguarded = column.role == "sensitive" and name not in guarded
-            if unguarded or alone >= _SINGLES_OUT:
-                found.append({"name": name, "alone": alone, "unguarded": unguarded})
+    for name, alone in project.kept(("alone", leaving), count).items():
+        unguarded = policy.columns[name].role == "sensitive" and name not in guarded
+        if unguarded or alone >= _SINGLES_OUT:
+            found.append({"name": name, "alone": alone, "unguarded": unguarded})
     return found
 
 

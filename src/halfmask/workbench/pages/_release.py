@@ -37,7 +37,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     project = desk.project
     job = desk.jobs.get(query["job"]) if "job" in query else desk.jobs.latest(KIND)
     job = job if job is not None and job.kind == KIND else None
-    made = job.result["name"] if job is not None and job.state == "done" else None
+    made = job.result["name"] if job is not None and job.state == "done" and job.result else None
     policy: Any = project.any_policy()
     text = project.policy_text()
     if job is not None and job.state == "failed" and job.arguments.get("policy", text) != text:
@@ -68,7 +68,7 @@ def _chosen(desk: Desk, name: str | None) -> dict[str, Any] | None:
     except HalfmaskError:
         return None  # it was renamed or removed since
     digest = digest_of_manifest(folder)
-    made = (it.result for it in desk.jobs.all() if it.kind == KIND and it.state == "done")
+    made = (it.result for it in desk.jobs.all() if it.kind == KIND and it.result)
     result = next((it for it in made if (it["name"], it["manifest"]) == (name, digest)), None)
     with (folder / MANIFEST_NAME).open(encoding="utf-8", errors="replace") as file:
         manifest = file.read(_MOST_SHOWN + 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from halfmask._errors import HalfmaskError
+from halfmask._errors import HalfmaskError, ParameterError
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME
 from halfmask.claims.claim import BASES
 from halfmask.claims.manifest import released_file
@@ -138,6 +138,8 @@ def _write_output(project: Project, fields: Fields) -> str:
     if output is not None and fields.text("format", output.format) != output.format:
         document.setdefault("output", tomlkit.table())["format"] = fields.text("format")
     if fields.text("dataset"):
+        if not fields.text("receiver"):
+            raise ParameterError("A book needs the receiver.", hint="Say who gets the release.")
         wanted = {name: fields.text(name) for name in ("dataset", "receiver")}
         if any(book.get(name) != it for name, it in wanted.items()):
             document.setdefault("book", tomlkit.table()).update(wanted)

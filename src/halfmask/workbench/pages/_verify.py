@@ -25,7 +25,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     job = desk.jobs.get(query["job"]) if "job" in query else desk.jobs.latest(KIND)
     job = job if job is not None and job.kind == KIND else None
     names = [] if job is None else job.arguments.get("names") or [Path(job.arguments["where"]).name]
-    there = [it.name for it in releases_of(desk.project)]
+    there = [name for name, _ in releases_of(desk.project)]
     owners = query.get("hash", "").strip().lower()
     return {"job": job, "names": names, "releases": there, "bases": BASES, "owners": owners}
 

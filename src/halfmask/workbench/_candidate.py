@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask.workbench._json_files import read_json
+from halfmask.workbench._page import PageAnswer
 
 if TYPE_CHECKING:
     from halfmask.workbench._desk import Desk
@@ -73,9 +74,10 @@ def make(desk: Desk, fields: Fields) -> None:
     start_candidate(desk)
 
 
-def cancel(desk: Desk, fields: Fields) -> None:
-    """Cancel a job: an action of pages."""
-    desk.jobs.cancel(fields.text("job"))
+def cancel(desk: Desk, fields: Fields) -> PageAnswer:
+    """End a job, and show it: an action of pages."""
+    job = desk.jobs.cancel(fields.text("job"))
+    return PageAnswer(query={} if job is None else {"job": job.id})
 
 
 def table_to_keep(project: Project) -> str:

@@ -9,7 +9,7 @@ from halfmask._errors import HalfmaskError, ParameterError
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME
 from halfmask.claims.claim import BASES
 from halfmask.claims.manifest import released_file
-from halfmask.workbench._candidate import attacks_on, candidate_of, table_to_keep
+from halfmask.workbench._candidate import attacks_on, cancel, candidate_of, table_to_keep
 from halfmask.workbench._commands import python_lines, shell_lines
 from halfmask.workbench._kept_secrets import is_charged
 from halfmask.workbench._notices import notice_of
@@ -154,12 +154,6 @@ def _write_output(project: Project, fields: Fields) -> str:
 def download(desk: Desk, fields: Fields) -> PageAnswer:
     """Send a release as a zip."""
     return PageAnswer(file=zip_of(desk.project, fields.text("name")), is_passing=True)
-
-
-def cancel(desk: Desk, fields: Fields) -> PageAnswer:
-    """End the making; nothing of it stays."""
-    job = desk.jobs.cancel(fields.text("job"))
-    return PageAnswer(query={} if job is None else {"job": job.id})
 
 
 PAGE = Page(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 
 import numpy as np
 import polars as pl
@@ -20,6 +22,8 @@ from halfmask.workbench._candidate import (
     start_candidate,
 )
 from halfmask.workbench._compared import _singling, _sizes
+from halfmask.workbench._json_files import write_json
+from halfmask.workbench._kept_secrets import dataset_of
 from halfmask.workbench._making import make_candidate
 from workbench import candidates  # type: ignore[import-not-found] # not in a package
 from workbench.conftest import Bench  # type: ignore[import-not-found] # as above
@@ -206,6 +210,63 @@ def test_a_book_is_asked_and_nothing_is_booked(make, vault):
     assert len(book.releases()) == 1
     assert job.result["checked"] == []
     assert any("1" in each for each in job.result["books"]["people"]["found"])
+
+
+@pytest.mark.slow
+def test_rows_of_a_database_are_not_linked(tmp_path):
+    candidates.lay_out(tmp_path, candidates.MASKED)
+    with sqlite3.connect(tmp_path / "people.db") as database:
+        database.execute("create table people (age integer, town text, illness text, number int)")
+        rows = candidates.people().rows()
+        database.executemany("insert into people values (?, ?, ?, ?)", rows)
+    bench = Bench(tmp_path, f"sqlite:///{tmp_path}/people.db?table=people")
+    job = candidates.make_here(bench)
+    assert "no fixed order" in job.result["linked"]
+    assert not (job.folder / PLACES).exists()
+    words = bench.get("/compare")
+    assert "no fixed order" in words
+    assert "whether it has changed since the candidate was made isn't known" in words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lost", ["result", "fact", "release"])
+def test_a_candidate_that_is_not_whole_is_made_again(make, lost):
+    bench, job = make(candidates.MASKED)
+    if lost == "release":
+        shutil.rmtree(job.folder / "release")
+    else:
+        result = {k: it for k, it in job.result.items() if k != "books"} if lost == "fact" else None
+        write_json(job.folder / "end.json", {"state": "done", "result": result, "at": 1.0})
+    for page in ("compare", "attack"):
+        assert "There is no candidate yet" in bench.get(f"/{page}")
+
+
+@pytest.mark.slow
+def test_a_broken_policy_makes_a_candidate_stale(make):
+    bench, _ = make(candidates.MASKED)
+    (bench.folder / "policy.toml").write_text("halfmask = = 1", encoding="utf-8")
+    assert not candidates.newest(bench).is_fresh
+    assert "TOMLDecodeError" not in bench.get("/compare")
+
+
+def test_a_table_that_is_replaced_with_its_times_changes_the_stamp(tmp_path):
+    bench = Bench(tmp_path, str(candidates.lay_out(tmp_path, candidates.MASKED)))
+    table, first = bench.project.table_file, stamp_of(bench.project)
+    shutil.copy2(table, tmp_path / "other")
+    (tmp_path / "other").replace(table)
+    assert stamp_of(bench.project) != first
+
+
+@pytest.mark.parametrize(
+    ("table", "name"),
+    [
+        ("/data/adult.csv.gz", "adult"),
+        ("postgresql://me@host/db?table=shop.people", "people"),
+        ("sqlite:////data/shop.db?table=people", "people"),
+    ],
+)
+def test_a_budget_is_called_as_the_table_is(table, name):
+    assert dataset_of(table) == name
 
 
 def test_few_columns_single_a_row_out():

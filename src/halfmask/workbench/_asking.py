@@ -91,6 +91,7 @@ def command_of(project: Project, draft: Draft) -> str:
     words += ["--noise", asked["noise"]] if asked["noise"] != "laplace" else []
     vault = find_ledger(project.folder, str(project.table))
     words += ["--vault", vault.name] if vault else []
+    words += ["--dataset", dataset_of(str(project.table))] if file is None else []
     for text in filter(None, reading.get("missing", ())):
         words += ["--missing", text]
     for key in filter(reading.get, _TEXTS):

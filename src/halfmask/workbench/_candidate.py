@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask.workbench._json_files import read_json
+from halfmask.workbench._page import PageAnswer
 
 if TYPE_CHECKING:
     from halfmask.workbench._desk import Desk
@@ -27,6 +28,10 @@ KIND: Final = "candidate"
 PLACES: Final = "places.npy"
 COMPARED: Final = "compared.json"
 MEASURED: Final = "attacks.json"
+#: What is said of a candidate; one of an older version may lack some of it.
+FACTS: Final = frozenset(
+    ("kind", "policy", "rows", "claims", "checked", "warnings", "linked", "books", "failed")
+)
 _WORK: Final = "halfmask.workbench._making:make_candidate"
 
 
@@ -69,9 +74,10 @@ def make(desk: Desk, fields: Fields) -> None:
     start_candidate(desk)
 
 
-def cancel(desk: Desk, fields: Fields) -> None:
-    """Cancel a job: an action of pages."""
-    desk.jobs.cancel(fields.text("job"))
+def cancel(desk: Desk, fields: Fields) -> PageAnswer:
+    """End a job, and show it: an action of pages."""
+    job = desk.jobs.cancel(fields.text("job"))
+    return PageAnswer(query={} if job is None else {"job": job.id})
 
 
 def table_to_keep(project: Project) -> str:
@@ -82,11 +88,18 @@ def table_to_keep(project: Project) -> str:
 
 def candidate_of(desk: Desk) -> Candidate | None:
     """Return the newest candidate that was made, fresh or stale."""
-    job = next((it for it in desk.jobs.all() if it.kind == KIND and it.state == "done"), None)
-    if job is None:
+    made = (it for it in desk.jobs.all() if it.kind == KIND and it.state == "done")
+    job = next(made, None)
+    if job is None or not _is_whole(job):
         return None
     fresh = job.arguments["stamp"] == stamp_of(desk.project)
     return Candidate(job=job, folder=job.folder / "release", facts=job.result, is_fresh=fresh)
+
+
+def _is_whole(job: Job) -> bool:
+    """Return whether all that this version reads of a candidate is there."""
+    is_there = (job.folder / "release").is_dir() and isinstance(job.result, dict)
+    return is_there and job.result.keys() >= FACTS
 
 
 def job_on(desk: Desk, candidate: Candidate) -> Job | None:
@@ -101,18 +114,21 @@ def attacks_on(desk: Desk, candidate: Candidate | None) -> dict[str, Any] | None
         return None
     job, measured = job_on(desk, candidate), candidate.job.folder / MEASURED
     if job is not None and job.state == "done":
-        return dict(job.result)
+        return job.result or None
     return read_json(measured) or None
 
 
 def stamp_of(project: Project) -> str:
     """Return what changes with the policy, the files that it names, and the table."""
     text, table = project.policy_text(), project.table_file
-    named = [project.folder / name for name in _named_files(tomllib.loads(text))]
+    try:
+        named = [project.folder / name for name in _named_files(tomllib.loads(text))]
+    except tomllib.TOMLDecodeError:  # making one says what is wrong
+        named = []
     if table is not None:
         named += [table, *(sorted(table.rglob("*")) if table.is_dir() else ())]
     stats = [it.stat() for it in named if it.exists()]
-    there = [(found.st_mtime_ns, found.st_size) for found in stats]
+    there = [(it.st_mtime_ns, it.st_ctime_ns, it.st_ino, it.st_size) for it in stats]
     said = json.dumps([text, project.table, there])
     return hashlib.sha256(said.encode()).hexdigest()
 

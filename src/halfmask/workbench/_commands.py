@@ -27,6 +27,7 @@ def shell_lines(project: Project, name: str) -> str:
         words += ["--vault", vault[0].name, "--vault-key-file", vault[1].name]
     if is_charged(policy) and (ledger := find_ledger(home, str(project.table))):
         words += ["--ledger", ledger.name]
+        words += ["--dataset", dataset_of(str(project.table))] if project.table_file is None else []
     return f"cd {shlex.quote(str(home))}\n{shlex.join(words)}"
 
 

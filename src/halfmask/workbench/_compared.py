@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,6 @@ from halfmask.assess.masking.pairs import column_pairs
 from halfmask.assess.synthesis import column_pictures
 from halfmask.guarantees import class_of_row
 from halfmask.masks import TableMask
-from halfmask.microdata.charts import distribution_chart
 from halfmask.workbench._candidate import COMPARED, PLACES
 from halfmask.workbench._json_files import write_json
 
@@ -35,9 +35,11 @@ _APART: Final = {
 }
 
 
-def keep_compared(release: Release[Any], folder: Path) -> str:
+def keep_compared(release: Release[Any], folder: Path, *, of_database: bool) -> str:
     """Keep what Compare shows; return why rows can't be linked, or nothing where they can."""
     why = _not_linked(release)
+    if of_database and not why:
+        why = "The rows of a database have no fixed order."
     risk = None
     if not why:
         places = _places(release)
@@ -155,14 +157,8 @@ def _columns(release: Release[Any]) -> list[dict[str, Any]]:
     shown: list[dict[str, Any]] = []
     for name in dict.fromkeys((*kept, *found, *every)):
         picture = found.get(name)
-        chart = picture and distribution_chart(name, picture, name=f"picture-{len(shown)}")
-        each = {
-            "name": name,
-            "kept": kept.get(name),
-            "picture": chart.svg() if chart else "",
-            "sentence": picture.sentence if picture else "",
-        }
-        shown.append(each)
+        shares = None if picture is None else asdict(picture)
+        shown.append({"name": name, "kept": kept.get(name), "picture": shares})
     return sorted(shown, key=lambda each: 1.0 if each["kept"] is None else each["kept"])
 
 

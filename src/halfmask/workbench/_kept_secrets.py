@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import HalfmaskError, ParameterError, VaultError
+from halfmask.data.io.database_url import DatabaseUrl, is_database_url
 
 if TYPE_CHECKING:
     from halfmask.book import ReleaseBook
@@ -103,6 +104,9 @@ def find_vault(home: Path) -> tuple[Path, Path, Vault] | None:
 
 def dataset_of(table: str) -> str:
     """Return what a table is called in SQL, which is the name of its ledger."""
+    if is_database_url(table):
+        where = DatabaseUrl.parse(table)
+        return where.table or where.name
     return Path(table).name.partition(".")[0]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask.claims import read_manifest
-from halfmask.data import atomic_folder
+from halfmask.data import atomic_folder, is_database_url
 from halfmask.microdata import protect_to
 from halfmask.microdata.policy_class import policy_class
 from halfmask.verifier import verify
@@ -51,7 +51,7 @@ def make_candidate(
     try:
         report("comparing with the table")
         facts["warnings"] = warnings_of(release)
-        facts["linked"] = keep_compared(release, folder)
+        facts["linked"] = keep_compared(release, folder, of_database=is_database_url(table))
         keep_attacks(release, folder, report)
         report("asking the book of earlier releases")
         facts["books"] = ask_books(release, home)

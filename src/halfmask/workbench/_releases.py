@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 import zipfile
-from dataclasses import dataclass
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,6 +15,7 @@ from halfmask.claims import MANIFEST_NAME, read_manifest
 from halfmask.claims.manifest import entries_of, released_file
 
 if TYPE_CHECKING:
+    from halfmask.claims import Manifest
     from halfmask.workbench._project import Project
 
 #: Neither hidden nor an option of a command, and no separator of any system.
@@ -24,18 +25,6 @@ _MOST_BYTES: Final = 200
 OWNER: Final = ".owner.html"
 #: Releases that are listed, the newest first.
 _MOST_LISTED: Final = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedRelease:
-    """A release in the folder, as its manifest says."""
-
-    name: str
-    created: str
-    kind: str
-    rows: int
-    policy: str
-    is_in_force: bool
 
 
 def check_new_name(folder: Path, name: str) -> Path:
@@ -81,31 +70,13 @@ def propose_name(project: Project) -> str:
     return free
 
 
-def releases_of(project: Project) -> list[ListedRelease]:
-    """Return the releases in the folder, the newest first."""
-    in_force = ""
-    if project.has_policy:
-        try:
-            in_force = project.any_policy().sha256
-        except HalfmaskError:  # other pages say what is wrong with it
-            in_force = ""
+def releases_of(project: Project) -> list[tuple[str, Manifest]]:
+    """Return the releases in the folder by name, the newest first."""
     found = []
     for path in project.folder.iterdir():
-        try:
-            manifest = read_manifest(release_named(project.folder, path.name))
-        except HalfmaskError:
-            continue
-        found.append(
-            ListedRelease(
-                name=path.name,
-                created=manifest.created.removesuffix("Z").replace("T", " "),
-                kind=manifest.kind,
-                rows=sum(it.n_rows for it in manifest.files),
-                policy=manifest.policy_sha256,
-                is_in_force=manifest.policy_sha256 == in_force,
-            )
-        )
-    return sorted(found, key=lambda it: it.created, reverse=True)[:_MOST_LISTED]
+        with suppress(HalfmaskError):
+            found.append((path.name, read_manifest(release_named(project.folder, path.name))))
+    return sorted(found, key=lambda it: it[1].created, reverse=True)[:_MOST_LISTED]
 
 
 def zip_of(project: Project, name: str) -> Path:

@@ -92,7 +92,7 @@ def _crossed(labels: pl.DataFrame, cells: list[dict[str, str]]) -> dict[str, Any
     nobody = {"text": "0", "state": "published", "why": ""}
     return {
         "down": down if labels.width > 1 else labels.columns,
-        "across": columns[:_COLUMNS],
+        "across": [f"{labels.columns[-1]}: {it}" if down else it for it in columns[:_COLUMNS]],
         "rows": [
             {"head": head, "cells": [own.get(it, nobody) for it in columns[:_COLUMNS]]}
             for head, own in list(found.items())[:_ROWS]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from halfmask._errors import HalfmaskError
+from halfmask._errors import HalfmaskError, ParameterError
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME
 from halfmask.claims.claim import BASES
 from halfmask.claims.manifest import released_file
-from halfmask.workbench._candidate import attacks_on, candidate_of, table_to_keep
+from halfmask.workbench._candidate import attacks_on, cancel, candidate_of, table_to_keep
 from halfmask.workbench._commands import python_lines, shell_lines
 from halfmask.workbench._kept_secrets import is_charged
 from halfmask.workbench._notices import notice_of
@@ -37,7 +37,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     project = desk.project
     job = desk.jobs.get(query["job"]) if "job" in query else desk.jobs.latest(KIND)
     job = job if job is not None and job.kind == KIND else None
-    made = job.result["name"] if job is not None and job.state == "done" else None
+    made = job.result["name"] if job is not None and job.state == "done" and job.result else None
     policy: Any = project.any_policy()
     text = project.policy_text()
     if job is not None and job.state == "failed" and job.arguments.get("policy", text) != text:
@@ -68,7 +68,7 @@ def _chosen(desk: Desk, name: str | None) -> dict[str, Any] | None:
     except HalfmaskError:
         return None  # it was renamed or removed since
     digest = digest_of_manifest(folder)
-    made = (it.result for it in desk.jobs.all() if it.kind == KIND and it.state == "done")
+    made = (it.result for it in desk.jobs.all() if it.kind == KIND and it.result)
     result = next((it for it in made if (it["name"], it["manifest"]) == (name, digest)), None)
     with (folder / MANIFEST_NAME).open(encoding="utf-8", errors="replace") as file:
         manifest = file.read(_MOST_SHOWN + 1)
@@ -138,6 +138,8 @@ def _write_output(project: Project, fields: Fields) -> str:
     if output is not None and fields.text("format", output.format) != output.format:
         document.setdefault("output", tomlkit.table())["format"] = fields.text("format")
     if fields.text("dataset"):
+        if not fields.text("receiver"):
+            raise ParameterError("A book needs the receiver.", hint="Say who gets the release.")
         wanted = {name: fields.text(name) for name in ("dataset", "receiver")}
         if any(book.get(name) != it for name, it in wanted.items()):
             document.setdefault("book", tomlkit.table()).update(wanted)
@@ -152,12 +154,6 @@ def _write_output(project: Project, fields: Fields) -> str:
 def download(desk: Desk, fields: Fields) -> PageAnswer:
     """Send a release as a zip."""
     return PageAnswer(file=zip_of(desk.project, fields.text("name")), is_passing=True)
-
-
-def cancel(desk: Desk, fields: Fields) -> PageAnswer:
-    """End the making; nothing of it stays."""
-    job = desk.jobs.cancel(fields.text("job"))
-    return PageAnswer(query={} if job is None else {"job": job.id})
 
 
 PAGE = Page(

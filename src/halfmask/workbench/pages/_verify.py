@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import DataError
 from halfmask.claims.claim import BASES
+from halfmask.workbench._candidate import cancel
 from halfmask.workbench._page import Fields, Page, PageAnswer
 from halfmask.workbench._releases import release_named, releases_of
 
@@ -25,7 +26,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     job = desk.jobs.get(query["job"]) if "job" in query else desk.jobs.latest(KIND)
     job = job if job is not None and job.kind == KIND else None
     names = [] if job is None else job.arguments.get("names") or [Path(job.arguments["where"]).name]
-    there = [it.name for it in releases_of(desk.project)]
+    there = [name for name, _ in releases_of(desk.project)]
     owners = query.get("hash", "").strip().lower()
     return {"job": job, "names": names, "releases": there, "bases": BASES, "owners": owners}
 
@@ -52,12 +53,6 @@ def choose(desk: Desk, fields: Fields) -> PageAnswer:
     where = release_named(desk.project.folder, fields.text("name"))
     job = desk.jobs.start(KIND, f"{_WORK}:verify_folder", where=str(where))
     return PageAnswer(to="verify", query={"job": job.id})
-
-
-def cancel(desk: Desk, fields: Fields) -> PageAnswer:
-    """End the verifying; what was unpacked goes with it."""
-    job = desk.jobs.cancel(fields.text("job"))
-    return PageAnswer(query={} if job is None else {"job": job.id})
 
 
 PAGE = Page("verify", "Verify", show, {"drop": drop, "choose": choose, "cancel": cancel}, needs="")

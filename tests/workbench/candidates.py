@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 
 import polars as pl
 
 from halfmask._progress import silent
-from halfmask.workbench._candidate import KIND, make_candidate, stamp_of
+from halfmask.workbench._candidate import KIND, candidate_of, stamp_of
 from halfmask.workbench._json_files import write_json
+from halfmask.workbench._making import make_candidate
 
 HOSTILE = "<img src=x onerror=alert(1)>{{7*7}}\u202e"
 COLUMNS = """\
@@ -71,6 +73,20 @@ def people(n: int = 300) -> pl.DataFrame:
             "number": list(range(1000, 1000 + n)),
         }
     )
+
+
+def matched(pattern: str, text: str) -> str:
+    """Return what the one group of a pattern matches, which must be there."""
+    found = re.search(pattern, text, re.DOTALL)
+    assert found, pattern
+    return str(found[1])
+
+
+def newest(bench):
+    """Return the newest candidate, which must be there."""
+    found = candidate_of(bench.desk)
+    assert found is not None
+    return found
 
 
 def lay_out(folder, policy: str, rows: pl.DataFrame | None = None):

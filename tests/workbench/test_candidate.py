@@ -15,12 +15,12 @@ from halfmask.book import ReleaseBook
 from halfmask.microdata.attacked import released_rows
 from halfmask.vault import KeyFile, Vault
 from halfmask.workbench._candidate import (
-    candidate_of,
-    make_candidate,
+    PLACES,
     stamp_of,
     start_candidate,
 )
-from halfmask.workbench._compared import PLACES, _singling, _sizes
+from halfmask.workbench._compared import _singling, _sizes
+from halfmask.workbench._making import make_candidate
 from workbench import candidates  # type: ignore[import-not-found] # not in a package
 from workbench.conftest import Bench  # type: ignore[import-not-found] # as above
 
@@ -131,14 +131,14 @@ def test_no_cell_is_in_the_facts(make):
 @pytest.mark.slow
 def test_a_candidate_is_stale_after_each_change(make):
     bench, job = make(candidates.MASKED)
-    assert candidate_of(bench.desk).is_fresh
+    assert candidates.newest(bench).is_fresh
     with bench.project.editing("More rounding") as document:
         document["columns"]["age"]["mask"]["base"] = 20
-    assert not candidate_of(bench.desk).is_fresh
+    assert not candidates.newest(bench).is_fresh
     bench.project.undo()
-    assert candidate_of(bench.desk).is_fresh
+    assert candidates.newest(bench).is_fresh
     candidates.people(299).write_csv(bench.project.table_file)
-    stale = candidate_of(bench.desk)
+    stale = candidates.newest(bench)
     assert not stale.is_fresh
     assert stale.job.id == job.id
 
@@ -163,7 +163,7 @@ def test_a_policy_that_wants_a_vault_says_how_one_is_made(tmp_path):
         make_candidate(
             silent, tmp_path, policy=PSEUDONYMS, table=str(table), project=str(tmp_path), stamp=""
         )
-    assert "halfmask vault create" in caught.value.hint
+    assert "halfmask vault create" in str(caught.value.hint)
     assert not (tmp_path / "release").exists()
 
 

@@ -623,3 +623,16 @@ def test_a_mask_of_a_guarded_column_makes_a_release_of_masks_in_one_step(adult_b
     words = adult_bench.get("/columns")
     assert "quasi-identifier: stays, unless a mask changes it" in words
     assert "is made coarser" not in words
+
+
+def test_comments_stay_when_sections_are_written_again(described_bench):
+    project = described_bench.project
+    kept = [line for line in project.policy_text().splitlines() if line.startswith("# ")]
+    for label in ("A", "B"):
+        described_bench.get(f"/columns?column={WORKCLASS}")
+        fields = {"number": WORKCLASS, "seen": seen_by(described_bench), "name": label}
+        described_bench.post("/columns/group", node="0:1", **fields)
+    described_bench.post("/protect/section", section="method", name="full-domain", whole="1")
+
+    written = project.policy_text().splitlines()
+    assert [line for line in kept if line not in written] == []

@@ -20,7 +20,9 @@ def policy_of(bench):
 
 
 def start(bench, *names, threshold="5"):
-    return bench.post("/protect/counts", dimension=list(names), threshold=threshold)
+    bench.post("/protect/counts")
+    change(bench, *names)
+    return bench.post("/protect/counts-rules", **{"minimum-frequency-n": threshold})
 
 
 def change(bench, *names, table="0", value=""):
@@ -126,6 +128,21 @@ def test_sums_get_rules_about_contributions(counting):
     ]
 
 
+def test_numbers_of_a_rule_are_sent_together_and_named_as_on_the_page(counting):
+    change(counting, "race", "sex", value="hours-per-week")
+    form = counting.html.partition('id="count-rules"')[2].partition(">")[0]
+    assert "data-live" not in form
+    rule = {"minimum-frequency-n": "10", "dominance-n": "2", "dominance-k": "abc"}
+    said = counting.post("/protect/counts-rules", **rule)
+    assert "The percent of the largest must be a number" in said
+    assert "dominance" not in counting.project.policy_text()
+
+
+def test_columns_of_many_values_are_named(counting, monkeypatch):
+    monkeypatch.setattr(_counts, "_MOST_VALUES", 30)
+    assert "more than 30 values aren't offered: age, fnlwgt" in counting.get("/protect")
+
+
 def test_tables_are_added_and_left_out(counting):
     change(counting, "sex", "income", table="1")
     assert [it["name"] for it in policy_of(counting)["tables"]] == ["counts", "table-1"]
@@ -162,7 +179,8 @@ def test_rule_that_hides_all_is_said_in_words(counting):
 
 def test_large_tables_are_a_job_with_a_remedy(counting, monkeypatch):
     monkeypatch.setattr(_counts, "_LIVE_CELLS", 1)
-    said = change(counting, "race", "sex", "split")
+    assert "Make them" in change(counting, "race", "sex", "split")
+    said = counting.post("/protect/counts-make")
     assert "Starting" in said or "cells are hidden" in said or "Cancel" in said
     job = counting.finish("counts")
     assert job.state == "done", job.error

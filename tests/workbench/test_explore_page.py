@@ -320,3 +320,18 @@ def test_numbers_in_one_place_are_written_once():
     ]
     drawn = _explore._picture(points)["points"]
     assert [it.get("label") for it in drawn] == ["0, 1", None, "2"]
+
+
+@pytest.mark.slow
+def test_what_was_found_stays_when_another_exploration_is_cancelled(small_bench):
+    job, found = explored(small_bench)
+    small_bench.post("/explore/start", **FORM)
+    second = small_bench.desk.jobs.latest("explore")
+    small_bench.desk.jobs.cancel(second.id)
+    (second.folder / "explored.json").unlink(missing_ok=True)
+
+    shown = small_bench.get("/explore")
+
+    assert "These were found before." in shown
+    assert f"Can be kept: {len(found['points'])}." in shown
+    assert f'name="job" value="{job.id}"' in small_bench.html

@@ -20,8 +20,11 @@ from halfmask.claims import read_manifest
 from halfmask.dp.ledger import PrivacyLedger
 from halfmask.vault import KeyFile, Vault
 from halfmask.verifier import verify
-from halfmask.workbench._candidate import candidate_of, start_candidate
-from halfmask.workbench._releases import place_candidate, zip_of
+from halfmask.workbench import _making
+from halfmask.workbench._candidate import start_candidate
+from halfmask.workbench._making import place_candidate
+from halfmask.workbench._releases import zip_of
+from workbench import candidates  # type: ignore[import-not-found] # not in a package
 from workbench.conftest import ADULT, Bench  # type: ignore[import-not-found] # not in a package
 
 pytestmark = pytest.mark.slow
@@ -111,7 +114,7 @@ def compare(bench):
     """Make the candidate that Compare shows."""
     job = bench.desk.jobs.wait(start_candidate(bench.desk).id)
     assert job.state == "done", job.error
-    return candidate_of(bench.desk)
+    return candidates.newest(bench)
 
 
 def protect_here(bench):
@@ -183,6 +186,19 @@ def test_what_was_compared_is_what_is_released(small):
     assert "byte for byte" in words.partition("The next release")[0]
 
 
+def test_warnings_of_the_report_stand_under_the_verdict(tmp_path):
+    policy = candidates.NUMBERED + candidates.CLASSES
+    bench = Bench(tmp_path, str(candidates.lay_out(tmp_path, policy)))
+    compare(bench)
+    for kind in ("placed", "made"):
+        if kind == "made":
+            bench.project.replace(policy.replace("k = 5", "k = 4"), "k = 4")
+        words = release(bench, kind).partition("Evidence")[0]
+        assert "unique on number alone" in words
+    report = (tmp_path / "made" / "report.html").read_text(encoding="utf-8")
+    assert "Warning" in report
+
+
 def test_a_stale_candidate_is_not_released(small):
     candidate = compare(small)
     release(small, format="csv")
@@ -224,6 +240,8 @@ def test_an_unmet_guarantee_leaves_no_folder(tmp_path):
     assert job.state == "failed"
     assert job.error.what in bench.get("/release")
     assert names_in(bench.folder) == before
+    bench.project.replace(POLICY, "A smaller k")
+    assert job.error.what not in bench.get("/release")
 
 
 def test_a_booked_release_is_booked_exactly_once(small):
@@ -251,6 +269,28 @@ def test_a_candidate_under_a_budget_is_charged_exactly_once(tmp_path):
     ledger = PrivacyLedger.open(bench.folder / "budget", dataset="people")
     compare(bench)
     release(bench)
+    assert len(ledger.charges) == 1
+
+
+def test_a_candidate_that_was_paid_for_is_not_lost(tmp_path, monkeypatch):
+    bench = written(tmp_path / "private", UNDER_EPSILON)
+    PrivacyLedger.create(
+        bench.folder / "budget", bench.project.source(), dataset="people", epsilon=9.0, delta=1e-5
+    )
+
+    def fail(*_):
+        raise RuntimeError(CANARY)
+
+    monkeypatch.setattr(_making, "keep_attacks", fail)
+    candidates.make_here(bench)
+    assert candidates.newest(bench).is_fresh
+    for page in ("compare", "attack"):
+        words = bench.get(f"/{page}")
+        assert "made and verified, but" in words
+        assert "RuntimeError" in words
+        assert CANARY not in words
+    release(bench)
+    ledger = PrivacyLedger.open(bench.folder / "budget", dataset="people")
     assert len(ledger.charges) == 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 import re
 import secrets
 import shlex
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ParameterError
-from halfmask.data import ReadOptions, atomic_file, open_table
+from halfmask.data import ReadOptions, open_table
+from halfmask.workbench._json_files import read_json, write_json
 from halfmask.workbench._kept_secrets import dataset_of, find_ledger
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def keep_reading(project: Project) -> None:
     said = dict(project.reading)
     if section is not None:
         said = section.model_dump(mode="json", exclude_defaults=True)
-    _write(_readings(project), _read(_readings(project)) | {dataset_of(str(project.table)): said})
+    file = _readings(project)
+    write_json(file, read_json(file) | {dataset_of(str(project.table)): said})
 
 
 def asked_source(project: Project) -> Source:
@@ -72,7 +73,7 @@ def asked_source(project: Project) -> Source:
 
 
 def _reading_of(project: Project) -> dict[str, Any]:
-    return dict(_read(_readings(project)).get(dataset_of(str(project.table)), {}))
+    return dict(read_json(_readings(project)).get(dataset_of(str(project.table)), {}))
 
 
 def _readings(project: Project) -> Path:
@@ -120,7 +121,7 @@ class Drafts:
     def __init__(self, project: Project, ledger: PrivacyLedger) -> None:
         terms = hashlib.sha256(ledger.terms.to_text().encode()).hexdigest()[:16]
         self._file = project.hidden / f"questions-{terms}.json"
-        self._kept = {once: Draft(**it) for once, it in _read(self._file).items()}
+        self._kept = {once: Draft(**it) for once, it in read_json(self._file).items()}
         self._blank = BLANK | {"epsilon": f"{min(_USUAL, ledger.terms.epsilon):g}"}
 
     def get(self, once: str) -> Draft:
@@ -146,17 +147,7 @@ class Drafts:
         self._kept.pop(draft.id, None)
         self._kept[draft.id] = draft
         kept = [*self._kept.items()][-_MOST_KEPT:]
-        _write(self._file, {once: asdict(it) for once, it in kept})
-
-
-def _read(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return found
-
-
-def _write(where: Path, content: dict[str, Any]) -> None:
-    with atomic_file(where, overwrite=True) as file:
-        file.write(json.dumps(content, indent=1).encode("utf-8"))
+        write_json(self._file, {once: asdict(it) for once, it in kept})
 
 
 # ---------------------------------------------------------------------- questions

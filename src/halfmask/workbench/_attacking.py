@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from halfmask.workbench._candidate import PLACES
+from halfmask.assess.attacks import CrosstabTarget, attack, attack_shuffled, explain_verdicts
+from halfmask.data import open_table
+from halfmask.microdata import Policy
+from halfmask.microdata.attacked import read_shuffled
+from halfmask.workbench._candidate import MEASURED, PLACES
+from halfmask.workbench._compared import owners_of
+from halfmask.workbench._json_files import write_json
 
 if TYPE_CHECKING:
     from halfmask._progress import Progress
     from halfmask.assess.attacks import AttackReport, Finding
     from halfmask.release import Release
-    from halfmask.workbench._candidate import Candidate
-    from halfmask.workbench._desk import Desk
-    from halfmask.workbench._jobs import Job
 
 #: Record linkage compares each row with each other one: of more rows it takes an hour.
 _MOST_LINKED: Final = 4_000
-MEASURED: Final = "attacks.json"
 _CLASSES: Final = (
     "On Protect, ask for diversity: l-diversity or t-closeness of the column that is inferred."
 )
@@ -53,14 +55,6 @@ def attack_candidate(
     control: str,
 ) -> dict[str, Any]:
     """Attack a candidate with the table, and perhaps held-out rows, as ``assess release`` does."""
-    from dataclasses import replace  # noqa: PLC0415 # a job loads what it needs
-
-    from halfmask.assess.attacks import attack_shuffled  # noqa: PLC0415 # as above
-    from halfmask.data import open_table  # noqa: PLC0415 # as above
-    from halfmask.microdata import Policy  # noqa: PLC0415 # as above
-    from halfmask.microdata.attacked import read_shuffled  # noqa: PLC0415 # as above
-    from halfmask.workbench._compared import owners_of  # noqa: PLC0415 # as above
-
     known = Policy.from_toml(policy, folder=project)
     report("reading the table")
     options = known.read_options()
@@ -80,26 +74,7 @@ def keep_attacks(release: Release[Any], folder: Path, report: Progress) -> None:
     """Keep what was measured while a candidate was made: it needs what only that process has."""
     found = _measured(release, report)
     if found is not None:
-        (folder / MEASURED).write_text(json.dumps(_described(found)), encoding="utf-8")
-
-
-def job_on(desk: Desk, candidate: Candidate) -> Job | None:
-    """Return the newest battery on a candidate."""
-    job = desk.jobs.latest("attack")
-    return job if job and job.arguments["release"] == str(candidate.folder) else None
-
-
-def attacks_on(desk: Desk, candidate: Candidate | None) -> dict[str, Any] | None:
-    """Return what a battery found on a fresh candidate, or what was found as it was made."""
-    if candidate is None or not candidate.is_fresh:
-        return None
-    job, measured = job_on(desk, candidate), candidate.job.folder / MEASURED
-    if job is not None and job.state == "done":
-        return dict(job.result)
-    found: dict[str, Any] | None = None
-    if measured.is_file():
-        found = json.loads(measured.read_text("utf-8"))
-    return found
+        write_json(folder / MEASURED, _described(found))
 
 
 def _measured(release: Release[Any], report: Progress) -> AttackReport | None:
@@ -109,7 +84,6 @@ def _measured(release: Release[Any], report: Progress) -> AttackReport | None:
         return found
     if kind != "tables" or release.facts.noise:
         return None
-    from halfmask.assess.attacks import CrosstabTarget, attack  # noqa: PLC0415 # as above
 
     target = CrosstabTarget.of_release(release)
     return attack(target, unprotected=target.unprotected(), progress=report)
@@ -117,8 +91,6 @@ def _measured(release: Release[Any], report: Progress) -> AttackReport | None:
 
 def _described(found: AttackReport, rows: int = 0) -> dict[str, Any]:
     """Return findings in sentences, and which attacks weren't run; no cell is in it."""
-    from halfmask.assess.attacks import explain_verdicts  # noqa: PLC0415 # as above
-
     findings = [_explained(each) for each in found.findings]
     advised = [it["advice"] for it in findings if it["verdict"] == "broken" and it["advice"]]
     skipped: dict[str, list[str]] = {}

@@ -14,18 +14,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from halfmask.workbench._json_files import read_json
+
 if TYPE_CHECKING:
-    from halfmask._progress import Progress
     from halfmask.workbench._desk import Desk
     from halfmask.workbench._jobs import Job
     from halfmask.workbench._page import Fields
     from halfmask.workbench._project import Project
 
 KIND: Final = "candidate"
-#: Files of a candidate: where each row went, and what Compare shows.
+#: Files of a candidate: where each row went, what Compare shows, and what attacks found.
 PLACES: Final = "places.npy"
 COMPARED: Final = "compared.json"
-_WORK: Final = "halfmask.workbench._candidate:make_candidate"
+MEASURED: Final = "attacks.json"
+_WORK: Final = "halfmask.workbench._making:make_candidate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,22 @@ def candidate_of(desk: Desk) -> Candidate | None:
     return Candidate(job=job, folder=job.folder / "release", facts=job.result, is_fresh=fresh)
 
 
+def job_on(desk: Desk, candidate: Candidate) -> Job | None:
+    """Return the newest battery on a candidate."""
+    job = desk.jobs.latest("attack")
+    return job if job and job.arguments["release"] == str(candidate.folder) else None
+
+
+def attacks_on(desk: Desk, candidate: Candidate | None) -> dict[str, Any] | None:
+    """Return what a battery found on a fresh candidate, or what was found as it was made."""
+    if candidate is None or not candidate.is_fresh:
+        return None
+    job, measured = job_on(desk, candidate), candidate.job.folder / MEASURED
+    if job is not None and job.state == "done":
+        return dict(job.result)
+    return read_json(measured) or None
+
+
 def stamp_of(project: Project) -> str:
     """Return what changes with the policy, the files that it names, and the table."""
     text, table = project.policy_text(), project.table_file
@@ -110,44 +128,3 @@ def _named_files(section: object) -> Iterator[str]:
     elif isinstance(section, list):
         for each in section:
             yield from _named_files(each)
-
-
-def make_candidate(
-    report: Progress, folder: Path, *, policy: str, table: str, project: str, stamp: str
-) -> dict[str, Any]:
-    """Make the candidate in the job's folder, and return its facts; `stamp` is for its readers."""
-    del stamp
-    from halfmask.microdata import protect_to  # noqa: PLC0415 # a job loads what it needs
-    from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
-    from halfmask.workbench._attacking import keep_attacks  # noqa: PLC0415 # as above
-    from halfmask.workbench._compared import keep_compared, warnings_of  # noqa: PLC0415 # as above
-    from halfmask.workbench._kept_secrets import (  # noqa: PLC0415 # as above
-        ask_books,
-        asked_book,
-        secrets_of,
-    )
-
-    home = Path(project)
-    wanted: Any = policy_class(policy).from_toml(policy, folder=home)
-    given = secrets_of(wanted, home, table)
-    if (section := getattr(wanted, "book", None)) is not None:
-        given["book"] = asked_book(given["vault"], section)
-    release = protect_to(table, wanted, folder / "release", **given, progress=report)
-    report("comparing with the table")
-    linked = keep_compared(release, folder)
-    keep_attacks(release, folder, report)
-    report("asking the book of earlier releases")
-    manifest, verification = release.written
-    return {
-        "kind": manifest.kind,
-        "policy": manifest.policy_sha256,
-        "rows": dict(release.rows),
-        "claims": [
-            {"sentence": each.sentence, "holds": each.holds, "checked": each.checked}
-            for each in verification.claims
-        ],
-        "warnings": warnings_of(release),
-        "checked": list(release.checked),
-        "linked": linked,
-        "books": ask_books(release, home),
-    }

@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from halfmask.data import is_database_url
-from halfmask.data.io.database_url import has_password
+from halfmask.workbench._jobs import has_password
 from halfmask.workbench._kept_secrets import (
     dataset_of,
     find_ledger,

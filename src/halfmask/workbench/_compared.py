@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +16,7 @@ from halfmask.guarantees import class_of_row
 from halfmask.masks import TableMask
 from halfmask.microdata.charts import distribution_chart
 from halfmask.workbench._candidate import COMPARED, PLACES
+from halfmask.workbench._json_files import write_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,8 +43,7 @@ def keep_compared(release: Release[Any], folder: Path) -> str:
         places = _places(release)
         np.save(folder / PLACES, places)
         risk = _rows_at_risk(release, places)
-    kept = {"columns": _columns(release), "risk": risk}
-    (folder / COMPARED).write_text(json.dumps(kept), encoding="utf-8")
+    write_json(folder / COMPARED, {"columns": _columns(release), "risk": risk})
     return why
 
 

@@ -56,7 +56,6 @@ class Control:
     whole: bool = False
     optional: bool = False
     ends: tuple[float, float, float] = (0, 1, _SHARE_STEP)
-    bounds: tuple[float | None, float | None] = (None, None)
     options: tuple[str, ...] = ()
 
     @property
@@ -160,7 +159,7 @@ def _number(kind: Mapping[str, Any], **common: Any) -> Control:  # noqa: ANN401 
     name, value, whole = common["name"], common["value"], kind["type"] == "integer"
     least = _first(kind, "minimum", "exclusiveMinimum", "ge", "gt")
     most = _first(kind, "maximum", "exclusiveMaximum", "le", "lt")
-    common |= {"whole": whole, "bounds": (least, most)}
+    common["whole"] = whole
     ends = RANGES.get(name)
     if ends is None and least is not None and most is not None:
         step = 1 if whole else _SHARE_STEP

@@ -25,6 +25,7 @@ _SHOWN: Final = 3
 #: Suppression is offered up to this share, and a remedy must gain so much of the detail.
 _SUPPRESSED: Final = (0.01, 0.02, 0.05)
 _GAINED: Final = 0.005
+_SECTION: Final = "section"
 #: One at a time: compiled code may not run in two threads.
 _MEASURING: Final = threading.Lock()
 
@@ -147,60 +148,34 @@ class Estimates:
         if now is None:
             return
         yield from self._columns(policy, now)
-        yield from self._suppression(policy, now)
-        yield from self._guarantees(policy, now)
+        offered = set()
+        for label, action, fields, sections in _changes(policy):
+            then = None if action in offered else self._tried(policy, **sections)
+            if then is None:
+                continue
+            fewer = now.suppressed - then.suppressed
+            if then.kept - now.kept >= _GAINED or (fewer > 0 and action != _SECTION):
+                gain = (
+                    f"detail {now.kept:.1%} -> {then.kept:.1%}, {_rows(then.suppressed)} "
+                    f"suppressed, highest risk {now.highest:.1%} -> {then.highest:.1%}"
+                )
+                yield Remedy(label=label, gain=gain, action=action, fields=fields)
+                offered |= {action} & {_SECTION}  # the least share that saves detail
 
     def _columns(self, policy: Policy, now: ReleasePreview) -> Iterator[Remedy]:
         """Yield the columns that cost most: by the detail of the others, then suppressed rows."""
         gains = []
         for name, it in self._table(policy).without_each_column(policy).items():
-            others = [now.detail[each] for each in it.detail]
-            kept = sum(it.detail.values()) / len(others) - sum(others) / len(others)
-            gains.append((kept, now.suppressed - it.suppressed, name, it))
-        gains.sort(key=lambda each: (-each[0], -each[1]))
-        for gained, fewer, name, it in gains[:_SHOWN]:
+            kept = sum(it.detail.values()) / len(it.detail)
+            before = sum(now.detail[each] for each in it.detail) / len(it.detail)
+            gains.append((kept - before, now.suppressed - it.suppressed, kept, name))
+        for gained, fewer, kept, name in sorted(gains, reverse=True)[:_SHOWN]:
             if fewer > 0 or gained >= _GAINED:
-                kept = sum(it.detail.values()) / len(it.detail)
                 gain = f"the other columns keep {kept:.1%} instead of {kept - gained:.1%}"
                 if fewer > 0:
                     gain = f"{_rows(fewer, 'fewer ')} suppressed, {gain}"
                 fields = {"column": name, "role": "identifier"}
                 yield Remedy(label=f"Drop {name}", gain=gain, action="role", fields=fields)
-
-    def _suppression(self, policy: Policy, now: ReleasePreview) -> Iterator[Remedy]:
-        at = policy.suppression.max_fraction
-        for share in (each for each in _SUPPRESSED if each > at):
-            it = self._tried(policy, suppression={"max_fraction": share})
-            if it is not None and it.kept - now.kept >= _GAINED:
-                yield Remedy(
-                    label=f"Allow {share:.0%} suppression",
-                    gain=f"{_detail(now, it)}, {_rows(it.suppressed)} suppressed",
-                    action="section",
-                    fields={"section": "suppression", "max_fraction": f"{share:g}"},
-                )
-                return
-
-    def _guarantees(self, policy: Policy, now: ReleasePreview) -> Iterator[Remedy]:
-        """Yield what half of each guarantee's number, or its removal, would gain."""
-        sections = [it.model_dump(exclude_none=True) for it in policy.guarantee_sections]
-        for number, section in enumerate(policy.guarantee_sections):
-            before, after = sections[:number], sections[number + 1 :]
-            named = f"{section.named} of {section.about}" if section.about else section.named
-            bounded = getattr(section.made_type, "bounded", "")
-            asked = sections[number].get(bounded)
-            tries = []
-            if bounded in ("k", "l") and asked is not None and asked >= 4:
-                lower = asked // 2
-                changed = [*before, {**sections[number], bounded: lower}, *after]
-                words = f"Lower {bounded} of {named} to {lower:g}"
-                tries.append((words, "guarantee", {bounded: f"{lower:g}"}, changed))
-            if before or after:
-                tries.append((f"Remove {named}", "remove", {}, [*before, *after]))
-            for label, action, more, changed in tries:
-                gain = _gained(now, self._tried(policy, guarantees=changed))
-                if gain:
-                    fields = {"number": str(number), **more}
-                    yield Remedy(label=label, gain=gain, action=action, fields=fields)
 
     def _tried(self, policy: Policy, **sections: object) -> ReleasePreview | None:
         try:
@@ -223,18 +198,25 @@ def _in_words(error: Exception, policy: Policy) -> Notice:
     return replace(notice, what=what)
 
 
-def _gained(now: ReleasePreview, then: ReleasePreview | None) -> str:
-    """Return what a change of guarantees gains in words, if anything."""
-    fewer = 0 if then is None else now.suppressed - then.suppressed
-    if then is None or (then.kept - now.kept < _GAINED and fewer <= 0):
-        return ""
-    more = f", {_rows(fewer, 'fewer ')} suppressed" if fewer > 0 else ""
-    return f"{_detail(now, then)}{more}, highest risk {now.highest:.1%} -> {then.highest:.1%}"
+def _changes(policy: Policy) -> Iterator[tuple[str, str, dict[str, str], dict[str, object]]]:
+    """Yield changes that may save: what their button says and posts, and the sections they make."""
+    for share in (each for each in _SUPPRESSED if each > policy.suppression.max_fraction):
+        fields = {"section": "suppression", "max_fraction": f"{share:g}"}
+        made: dict[str, object] = {"suppression": {"max_fraction": share}}
+        yield f"Allow {share:.0%} suppression", _SECTION, fields, made
+    sections = [it.model_dump(exclude_none=True) for it in policy.guarantee_sections]
+    for number, section in enumerate(policy.guarantee_sections):
+        before, own, after = sections[:number], sections[number], sections[number + 1 :]
+        named = f"{section.named} of {section.about}" if section.about else section.named
+        bounded, fields = getattr(section.made_type, "bounded", ""), {"number": str(number)}
+        if bounded in ("k", "l") and (own.get(bounded) or 0) >= 4:
+            lower = own[bounded] // 2
+            made = {"guarantees": [*before, {**own, bounded: lower}, *after]}
+            words = f"Lower {bounded} of {named} to {lower:g}"
+            yield words, "guarantee", {**fields, bounded: f"{lower:g}"}, made
+        if before or after:
+            yield f"Remove {named}", "remove", fields, {"guarantees": [*before, *after]}
 
 
 def _rows(n: int, which: str = "") -> str:
     return f"{n:,} {which}row{'' if n == 1 else 's'}"
-
-
-def _detail(now: ReleasePreview, then: ReleasePreview) -> str:
-    return f"detail {now.kept:.1%} -> {then.kept:.1%}"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tomlkit
-from tomlkit.items import InlineTable, Table
-
-if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
+from tomlkit import TOMLDocument
+from tomlkit.items import AoT, InlineTable, Table
 
 
 def set_column_key(document: TOMLDocument, column: str, key: str, value: object) -> None:
@@ -37,6 +35,9 @@ def _with_key(old: Table, key: str, value: object) -> Table:
         if isinstance(value, Table) or at < 0 or at > len(kept):
             at = max(simple, default=-1) + 1
         kept.insert(at, (tomlkit.key(key), value))  # type: ignore[arg-type] # made an item below
+    before = old.get(key)
+    if isinstance(before, Table):
+        kept += [(None, item) for item in _comments_after(before)]
     made = tomlkit.table()
     for name, item in kept:
         if name is None:
@@ -44,6 +45,33 @@ def _with_key(old: Table, key: str, value: object) -> Table:
         else:
             made.append(name, item)
     return made
+
+
+def remove_section(parent: Any, key: str) -> None:  # noqa: ANN401 # a document, or a table
+    """Remove a key; comments behind its section belong to the next one, and stay."""
+    removed, comments = parent[key], []
+    if isinstance(removed, Table | AoT):
+        comments = [(None, item) for item in _comments_after(removed)]
+    body = parent.body if isinstance(parent, TOMLDocument) else parent.value.body
+    tables = [name.key for name, item in body if name and isinstance(item, Table | AoT)]
+    before = tables[: tables.index(key)] if comments else []
+    del parent[key]
+    (_last_table(parent[before[-1]]).value.body if before else body).extend(comments)
+
+
+def _comments_after(section: Table | AoT) -> list[Any]:
+    """Return the comments and blanks between a section's last key and the next section."""
+    body = _last_table(section).value.body
+    last = max((place for place, (name, _) in enumerate(body) if name is not None), default=-1)
+    return [item for _, item in body[last + 1 :]]
+
+
+def _last_table(section: Table | AoT) -> Table:
+    """Return the table that is written last of a section."""
+    if isinstance(section, AoT):
+        return _last_table(section.body[-1])
+    inner = [item for name, item in section.value.body if name is not None]
+    return _last_table(inner[-1]) if inner and isinstance(inner[-1], Table | AoT) else section
 
 
 def inline(section: Mapping[str, object]) -> InlineTable:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import PolicyError
+from halfmask.workbench._policy_edits import remove_section
 
 if TYPE_CHECKING:
     from halfmask.microdata import Policy
@@ -95,7 +96,7 @@ def _without(section: MutableMapping[str, Any], keys: tuple[str, ...]) -> list[s
     """Remove keys, and name those that were there."""
     there = [key for key in keys if key in section]
     for key in there:
-        del section[key]
+        remove_section(section, key)
     return there
 
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 import zipfile
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import HalfmaskError, ParameterError, ReleaseError
 from halfmask.claims import MANIFEST_NAME, read_manifest
 from halfmask.claims.manifest import entries_of, released_file
-from halfmask.data import atomic_folder
-from halfmask.workbench._received import digest_of_manifest, words_of
 
 if TYPE_CHECKING:
-    from halfmask._progress import Progress
     from halfmask.workbench._project import Project
 
 #: Neither hidden nor an option of a command, and no separator of any system.
@@ -127,66 +123,3 @@ def zip_of(project: Project, name: str) -> Path:
             if file is not None:
                 archive.write(file, f"{name}/{entry}")
     return made
-
-
-def place_candidate(
-    report: Progress, folder: Path, *, candidate: str, out: str, facts: dict[str, Any]
-) -> dict[str, Any]:
-    """Put the candidate to its place, byte for byte, and verify it there.
-
-    `facts` say what was found when it was made: some claims can only be checked with the table.
-    """
-    del folder
-    from halfmask.verifier import verify  # noqa: PLC0415 # a job loads what it needs
-
-    report("writing")
-    with atomic_folder(out, what="release") as place:
-        shutil.copytree(candidate, place, dirs_exist_ok=True)
-        report("verifying on disk")
-        found = verify(place)
-        if found.is_broken:
-            found.raise_if_broken()
-        digest, weaknesses = digest_of_manifest(place), read_manifest(place).weaknesses
-    page = Path(f"{candidate}{OWNER}")
-    if page.is_file():
-        shutil.copyfile(page, f"{out}{OWNER}")
-    words = words_of(found, weaknesses)
-    for now, then in zip(words["claims"], facts["claims"], strict=True):
-        if then["holds"] and now["verdict"] == "not checked":  # it was, with the table
-            now |= {"verdict": "holds", "evidence": now["basis"], "sentence": then["sentence"]}
-    if words["style"] == "unchecked" and all(
-        it["verdict"] in {"holds", "only stated"} for it in words["claims"]
-    ):
-        words |= {"style": "holds", "verdict": "Everything that the release claims holds."}
-    return {
-        "name": Path(out).name,
-        "manifest": digest,
-        "is_placed": True,
-        "found": words,
-        "warnings": facts["warnings"],
-        "checked": [],
-    }
-
-
-def make_release(
-    report: Progress, folder: Path, *, policy: str, table: str, project: str, out: str
-) -> dict[str, Any]:
-    """Make a release by the same call as ``halfmask protect``; a book of the policy books it."""
-    del folder
-    from halfmask.microdata import protect_to  # noqa: PLC0415 # as above
-    from halfmask.microdata.policy_class import policy_class  # noqa: PLC0415 # as above
-    from halfmask.workbench._compared import warnings_of  # noqa: PLC0415 # as above
-    from halfmask.workbench._kept_secrets import secrets_of  # noqa: PLC0415 # as above
-
-    home = Path(project)
-    wanted: Any = policy_class(policy).from_toml(policy, folder=home)
-    release = protect_to(table, wanted, out, **secrets_of(wanted, home, table), progress=report)
-    manifest, found = release.written
-    return {
-        "name": Path(out).name,
-        "manifest": digest_of_manifest(Path(out)),
-        "is_placed": False,
-        "found": words_of(found, manifest.weaknesses),
-        "warnings": warnings_of(release),
-        "checked": list(release.checked),
-    }

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import HalfmaskError
+from halfmask.crosstabs import TablesPolicy
+from halfmask.microdata import protect
 from halfmask.workbench._kept_secrets import secrets_of
 
 if TYPE_CHECKING:
     import polars as pl
 
     from halfmask._progress import Progress
-    from halfmask.crosstabs import TablesPolicy
 
 #: Of larger tables the page shows the beginning.
 _ROWS: Final = 60
@@ -41,15 +42,12 @@ def tabulate(
 
 def tables_of(text: str, table: str, home: Path, report: Progress | None = None) -> dict[str, Any]:
     """Return all tables of a policy, protected, for the page of their owner."""
-    from halfmask.crosstabs import TablesPolicy  # noqa: PLC0415 # loads solvers
-
     return _made(TablesPolicy.from_toml(text, folder=home), table, home, report)
 
 
 def _made(
     policy: TablesPolicy, table: str, home: Path, report: Progress | None = None
 ) -> dict[str, Any]:
-    from halfmask.microdata import protect  # noqa: PLC0415 # as above
 
     release = protect(table, policy, **secrets_of(policy, home, table), progress=report)
     return {"tables": [_shown(each) for each in release.facts.tables], "remedies": None}
@@ -105,8 +103,6 @@ def _crossed(labels: pl.DataFrame, cells: list[dict[str, str]]) -> dict[str, Any
 
 def _remedies(text: str, table: str, home: Path, report: Progress) -> list[dict[str, Any]]:
     """Return what is hidden if a column of the only table is left out."""
-    from halfmask.crosstabs import TablesPolicy  # noqa: PLC0415 # as above
-
     policy = TablesPolicy.from_toml(text, folder=home)
     found: list[dict[str, Any]] = []
     if len(policy.tables) != 1 or len(policy.tables[0].dimensions) < 2:

@@ -39,19 +39,6 @@ def is_database_url(text: object) -> bool:
     return isinstance(text, str) and _START.match(text) is not None
 
 
-def has_password(url: str) -> bool:
-    """Return whether the URL of a database holds a password: in its address or its query.
-
-    Examples
-    --------
-    >>> has_password("postgresql://me:secret@host/db"), has_password("postgresql://me@host/db")
-    (True, False)
-    """
-    address, _, query = url.partition("?")
-    user = address.rpartition("@")[0].partition("://")[2]
-    return ":" in user or any("pass" in key.lower() for key, _ in parse_qsl(query))
-
-
 def quoted_name(name: str) -> str:
     """Return a name as SQL writes it.
 

@@ -6,10 +6,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import HalfmaskError, ParameterError
-from halfmask.workbench._attacking import attacks_on, job_on
-from halfmask.workbench._candidate import cancel, candidate_of, make, state_of, table_to_keep
+from halfmask.workbench._candidate import (
+    attacks_on,
+    cancel,
+    candidate_of,
+    job_on,
+    make,
+    state_of,
+    table_to_keep,
+)
 from halfmask.workbench._kept_secrets import books_of
 from halfmask.workbench._page import Page
+from halfmask.workbench._releases import releases_of
+from halfmask.workbench.pages._table_files import tables_in
 
 if TYPE_CHECKING:
     from halfmask.workbench._candidate import Candidate
@@ -20,7 +29,6 @@ if TYPE_CHECKING:
 _WORK: Final = "halfmask.workbench._attacking:attack_candidate"
 #: Kinds whose rows are attacked in a job; others are measured while they are made.
 _OF_ROWS: Final = ("microdata", "masked")
-_TABLES: Final = (".csv", ".tsv", ".parquet", ".xlsx", ".jsonl", ".arrow", ".sav", ".dta")
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
@@ -39,6 +47,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         "is_of_rows": candidate.facts["kind"] in _OF_ROWS,
         "controls": _controls(desk.project),
         "books": _books(desk.project, candidate),
+        "n_releases": len(releases_of(desk.project)),
     }
 
 
@@ -66,8 +75,8 @@ def attack(desk: Desk, fields: Fields) -> None:
 
 def _controls(project: Project) -> list[str]:
     """Return the tables in the folder that may hold rows set aside."""
-    there = sorted(it for it in project.folder.iterdir() if it.suffix.lower() in _TABLES)
-    return [it.name for it in there if it.is_file() and it != project.table_file]
+    open_one = None if project.table_file is None else project.table_file.name
+    return [name for name in tables_in(project) if name != open_one]
 
 
 def _books(project: Project, candidate: Candidate) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ class CountedTree:
         counts = leaf_text(cells).alias("0").value_counts(name="rows")
         frame = tree.levels.join(counts, on="0", how="left", maintain_order="left")
         self.frame = frame.with_columns(pl.col("rows").fill_null(0)).with_row_index("place")
-        self.seen = digest_of("\0".join(tree.leaves))[:16]
+        self.seen = digest_of("\0".join(tree.leaves).encode())[:16]
 
     @property
     def groups(self) -> list[str]:

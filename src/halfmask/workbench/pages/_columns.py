@@ -12,7 +12,7 @@ from halfmask.description import describe
 from halfmask.description.reading_section import READING, with_reading
 from halfmask.description.singling_out import share_unique
 from halfmask.microdata import Policy
-from halfmask.workbench._desk import notice_of
+from halfmask.workbench._notices import notice_of
 from halfmask.workbench._page import Fields, Page, PageAnswer
 from halfmask.workbench._policy_edits import set_column_key
 from halfmask.workbench.pages import _column_hierarchies as hierarchies

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
 from halfmask.workbench._candidate import COMPARED, PLACES, cancel, make, state_of
+from halfmask.workbench._json_files import read_json
 from halfmask.workbench._page import Page
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     candidate: Candidate | None = state["candidate"]
     if candidate is None or not candidate.is_fresh:
         return {**state, "shown": None}
-    kept = json.loads((candidate.job.folder / COMPARED).read_text("utf-8"))
+    kept = {"columns": [], "risk": None, **read_json(candidate.job.folder / COMPARED)}
     for each in kept["columns"]:
         each["picture"] = Markup(each["picture"])  # noqa: S704 # charts escape their words
     table = None

@@ -8,10 +8,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import HalfmaskError, ParameterError
-from halfmask.data import is_database_url
+from halfmask.workbench._asking import number_in
 from halfmask.workbench._candidate import stamp_of, table_to_keep
-from halfmask.workbench._desk import notice_of
 from halfmask.workbench._kept_secrets import is_charged
+from halfmask.workbench._notices import notice_of
 from halfmask.workbench._page import Action, PageAnswer
 
 if TYPE_CHECKING:
@@ -32,8 +32,17 @@ _FEW: Final = 12
 _USUAL: Final = 5
 #: The code of missing cells, which would be an error otherwise.
 _MISSING: Final = "(missing)"
-#: Rules of the form, with the numbers of each.
-_RULES: Final = {"minimum-frequency": ("n", "margin"), "p-percent": ("p",), "dominance": ("n", "k")}
+#: Columns of more values aren't offered.
+_MOST_VALUES: Final = 200
+#: Rules of the form, with the numbers of each and what the form calls them; the first is needed.
+_RULES: Final = {
+    "minimum-frequency": {
+        "n": "The least number of contributors",
+        "margin": "How near others must not come",
+    },
+    "p-percent": {"p": "The percent of an estimate"},
+    "dominance": {"k": "The percent of the largest", "n": "The number of largest contributors"},
+}
 
 
 def show_counts(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
@@ -67,6 +76,8 @@ def show_counts(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         "job": job,
         "failure": failure,
         "files": _other_files(project),
+        "cells": _cells_of(desk),
+        "most_values": _MOST_VALUES,
     }
 
 
@@ -80,14 +91,16 @@ def _columns(project: Project) -> list[tuple[str, int, bool]]:
     return project.kept("codes", count)
 
 
-def _is_live(desk: Desk) -> bool:
-    """Return whether the tables are small enough to be made while the page is opened."""
+def _cells_of(desk: Desk) -> int:
+    """Return how many cells the tables have at most, as far as a sample shows."""
     policy: Any = desk.project.any_policy()
     codes = {name: n + 1 for name, n, _ in _columns(desk.project)}
-    cells = sum(
-        prod(codes.get(it, _LIVE_CELLS) for it in each.dimensions) for each in policy.tables
-    )
-    return cells <= _LIVE_CELLS and desk.project.rows().height <= _LIVE_ROWS
+    return sum(prod(codes.get(it, _LIVE_CELLS) for it in each.dimensions) for each in policy.tables)
+
+
+def _is_live(desk: Desk) -> bool:
+    """Return whether the tables are small enough to be made while the page is opened."""
+    return _cells_of(desk) <= _LIVE_CELLS and desk.project.rows().height <= _LIVE_ROWS
 
 
 def _live(project: Project) -> Any:  # noqa: ANN401 # JSON, as of a job
@@ -111,49 +124,41 @@ def _other_files(project: Project) -> list[str]:
 
 def start_counts(desk: Desk, fields: Fields) -> PageAnswer:
     """Make a policy of tables of the open table, or go back to the one that is there."""
+    del fields
     project = desk.project
-    names = fields.all("dimension")
-    if not names and (project.folder / FILE).is_file():
+    if (project.folder / FILE).is_file():
         project.use(FILE)
         return PageAnswer(to="protect", notice=f"The tables of {FILE} are open again.")
-    names = names or _proposed(project)
-    project.use(FILE, _text_of(names, fields.text("threshold") or _USUAL), "Tables of counts made")
-    start_tabulating(desk, only_large=True)
+    project.use(FILE, _proposed_text(project), "Tables of counts made")
     file = f"Tables of counts have a policy file of their own, {FILE}."
     return PageAnswer(to="protect", notice=f"{file} The policy of rows is kept.")
 
 
-def _proposed(project: Project) -> list[str]:
-    """Return two columns of few values to begin with."""
+def _proposed_text(project: Project) -> str:
+    """Return a policy of one table, of two columns of few values to begin with."""
+    import tomlkit  # noqa: PLC0415 # the page must be ready within a second
+
     policy: Any = project.any_policy() if project.has_policy else None
     roles = {name: it.role for name, it in getattr(policy, "columns", {}).items()}
     fits = [(n, name) for name, n, _ in _columns(project) if 2 <= n <= _FEW * 2]
     fits.sort(key=lambda it: it[0] > _FEW)  # otherwise in the order of the table
-    named = [name for _, name in fits if roles.get(name) != "identifier"][:2]
-    if not named:
+    names = [name for _, name in fits if roles.get(name) != "identifier"][:2]
+    if not names:
         raise ParameterError(
             f"No column has between 2 and {2 * _FEW} values, as tables of counts need.",
             hint="Make a hierarchy on the page Columns, or write the tables in the terminal.",
         )
-    return named
-
-
-def _text_of(names: list[str], threshold: object) -> str:
-    import tomlkit  # noqa: PLC0415 # the page must be ready within a second
-
     document = tomlkit.document()
     document["halfmask-tables"] = 1
     document["dimensions"] = {name: {"missing": _MISSING} for name in names}
     document["tables"] = [{"name": "counts", "dimensions": names}]
-    document["rules"] = [{"rule": "minimum-frequency", "n": int(str(threshold))}]
+    document["rules"] = [{"rule": "minimum-frequency", "n": _USUAL}]
     return tomlkit.dumps(document)
 
 
-def start_tabulating(desk: Desk, *, only_large: bool = False) -> None:
-    """Start the job that makes the tables, instead of one of an older policy."""
-    policy = desk.project.any_policy()
-    if is_charged(policy) or (only_large and (_is_live(desk) or _is_database(desk))):
-        return
+def make_tables(desk: Desk, fields: Fields) -> None:
+    """Make the tables instead of those of an older policy, and look for what hides fewer cells."""
+    del fields
     latest = desk.jobs.latest(_KIND)
     if latest is not None and latest.is_running:
         desk.jobs.cancel(latest.id)
@@ -165,16 +170,6 @@ def start_tabulating(desk: Desk, *, only_large: bool = False) -> None:
         project=str(desk.project.folder),
         stamp=stamp_of(desk.project),
     )
-
-
-def _is_database(desk: Desk) -> bool:
-    return is_database_url(str(desk.project.table))
-
-
-def make_tables(desk: Desk, fields: Fields) -> None:
-    """Make the tables now, and look for what hides fewer cells."""
-    del fields
-    start_tabulating(desk)
 
 
 def change_table(desk: Desk, fields: Fields) -> None:
@@ -200,14 +195,12 @@ def change_table(desk: Desk, fields: Fields) -> None:
         sections = document.setdefault("dimensions", {})
         for name in names:
             sections.setdefault(name, {"missing": _MISSING})
-    start_tabulating(desk, only_large=True)
 
 
 def drop_table(desk: Desk, fields: Fields) -> None:
     """Leave a table out."""
     with desk.project.editing("A table left out") as document:
         del document["tables"][fields.whole("table")]
-    start_tabulating(desk, only_large=True)
 
 
 def drop_column(desk: Desk, fields: Fields) -> None:
@@ -216,32 +209,30 @@ def drop_column(desk: Desk, fields: Fields) -> None:
     with desk.project.editing("A column left out of the tables") as document:
         for each in document["tables"]:
             each["dimensions"] = [it for it in each["dimensions"] if it != column]
-    start_tabulating(desk, only_large=True)
 
 
 def change_rules(desk: Desk, fields: Fields) -> None:
     """Change what makes a cell sensitive; rules that the form hasn't stay."""
     with desk.project.editing("What makes a cell sensitive") as document:
         there = [dict(it) for it in document.pop("rules", [])]
-        for rule, names in _RULES.items():
+        for rule, numbers in _RULES.items():
             made = next((it for it in there if it["rule"] == rule), None)
-            if not fields.text(f"{rule}-{names[-1] if rule == 'dominance' else names[0]}"):
+            if not fields.text(f"{rule}-{next(iter(numbers))}"):
                 there = [it for it in there if it is not made]
                 continue
             if made is None:
                 there.append(made := {"rule": rule})
-            for name in names:
+            for name, words in numbers.items():
                 made.pop(name, None)
-                if fields.text(f"{rule}-{name}"):
-                    number = fields.number(f"{rule}-{name}")
-                    made[name] = fields.whole(f"{rule}-{name}") if name == "n" else number
+                if text := fields.text(f"{rule}-{name}"):
+                    number = number_in(text, words)
+                    made[name] = int(number) if name == "n" and number == int(number) else number
         if there:
             document["rules"] = there
         _with_margins(document)
         document.pop("owner", None)
         if owner := fields.text("owner"):
             document["owner"] = owner
-    start_tabulating(desk, only_large=True)
 
 
 def _with_margins(document: MutableMapping[str, Any]) -> None:

@@ -50,16 +50,17 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
         return {"can_vary": False}
     policy = desk.project.policy()
     job = _job_of(desk, query.get("job", ""))
-    found = explored_of(job)
+    of, found = _last_found(desk, job)
     points = found["points"] if found else []
     chosen = next((it for it in points if str(it["number"]) == query.get("point")), None)
     return {
         "can_vary": bool(policy.guarantee_sections) and not policy.is_private,
         "job": job,
+        "of": of,
         "found": found,
         "chosen": chosen,
         "picture": _picture(points) if points else None,
-        "is_older": bool(job and has_changed_since(job, desk.project)),
+        "is_older": bool(of and has_changed_since(of, desk.project)),
         "methods": _METHODS,
         "recodings": _RECODINGS,
         **_axes(),
@@ -70,6 +71,17 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
 def _job_of(desk: Desk, job_id: str) -> Job | None:
     job = desk.jobs.get(job_id)
     return job if job is not None and job.kind == KIND else desk.jobs.latest(KIND)
+
+
+def _last_found(desk: Desk, job: Job | None) -> tuple[Job | None, dict[str, Any] | None]:
+    """Return what a job found; where it was stopped before any point, what the last one found."""
+    found = explored_of(job)
+    if job is not None and not job.is_running and not (found and found["points"]):
+        for other in desk.jobs.all():
+            before = explored_of(other) if other.kind == KIND else None
+            if before and before["points"]:
+                return other, before
+    return job, found
 
 
 def _axes() -> dict[str, Mapping[str, str]]:
@@ -84,12 +96,12 @@ def _axes() -> dict[str, Mapping[str, str]]:
 
 def _form(policy: Policy, grid: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the form holds: the last choices, or those that fit the policy."""
-    own = float(policy.suppression.max_fraction)
-    vary = grid.get("vary") or {}
+    own, parameters = float(policy.suppression.max_fraction), _parameters(policy)
+    usual_k = sorted({*_USUAL_K, parameters["k"][1]}) if "k" in parameters else []
+    chosen = {"k": grid.get("k") or usual_k, **(grid.get("vary") or {})}
     trees = any(it.hierarchy and it.role == "quasi_identifier" for it in policy.columns.values())
     usual = ["mondrian", *(["guided"] if policy.split_targets else []), *(["full-domain"] * trees)]
     recodings = [policy.recoding.named, *(["level"] if trees else [])]
-    parameters = _parameters(policy)
     return {
         "grid": {
             "methods": grid.get("methods") or list(dict.fromkeys([policy.method.named, *usual])),
@@ -103,7 +115,7 @@ def _form(policy: Policy, grid: Mapping[str, Any]) -> dict[str, Any]:
             "utility": grid.get("utility", "loss"),
         },
         "parameters": [
-            (name, words, _listed(_values(name, value, vary, grid)))
+            (name, words, _listed(chosen.get(name) or [value]))
             for name, (words, value) in parameters.items()
         ],
     }
@@ -119,14 +131,6 @@ def _parameters(policy: Policy) -> dict[str, tuple[str, float]]:
                 words = "k" if name == "k" else f"{name} of {section.named}"
                 found.setdefault(key, (words, value))
     return found
-
-
-def _values(
-    name: str, own: float, vary: Mapping[str, Sequence[float]], grid: Mapping[str, Any]
-) -> Sequence[float]:
-    if name == "k":
-        return grid.get("k") or sorted({*_USUAL_K, own})
-    return vary.get(name) or [own]
 
 
 def _listed(values: Any) -> str:  # noqa: ANN401 # numbers
@@ -167,11 +171,13 @@ def _start(desk: Desk, fields: Fields) -> PageAnswer:
     asked = {name: _numbers(fields, f"vary-{name}", name) for name in known if name != "k"}
     vary = {name: values for name, values in asked.items() if values != [known[name][1]]}
     ks = _numbers(fields, "k", "k") if fields.has("k") else None
+    if any(isinstance(each, float) for each in ks or ()):
+        raise ParameterError("The values of k must be whole numbers.")
     job = start_exploring(
         desk,
         {
-            "k": ks and [_whole(value, "k") for value in ks],
-            "vary": {name: list(map(_narrow, values)) for name, values in vary.items()} or None,
+            "k": ks,
+            "vary": vary or None,
             "methods": methods,
             "recodings": recodings,
             "max_suppression": [
@@ -186,7 +192,8 @@ def _start(desk: Desk, fields: Fields) -> PageAnswer:
     return PageAnswer(query={"job": job.id})
 
 
-def _numbers(fields: Fields, name: str, words: str) -> list[float]:
+def _numbers(fields: Fields, name: str, words: str) -> list[float | int]:
+    """Return the numbers of a field; a guarantee may take no other than whole ones, as such."""
     try:
         found = [float(each) for each in re.split(r"[,;\s]+", fields.text(name)) if each]
     except ValueError:
@@ -195,18 +202,7 @@ def _numbers(fields: Fields, name: str, words: str) -> list[float]:
         raise ParameterError(
             f"The field for {words} wants numbers.", hint="Write them with commas between: 2, 5, 10"
         )
-    return found
-
-
-def _narrow(value: float) -> float | int:
-    """Return a whole number as one: a guarantee may take no other."""
-    return int(value) if value.is_integer() else value
-
-
-def _whole(value: float, words: str) -> int:
-    if not value.is_integer():
-        raise ParameterError(f"The values of {words} must be whole numbers.")
-    return int(value)
+    return [int(each) if each.is_integer() else each for each in found]
 
 
 def _cancel(desk: Desk, fields: Fields) -> PageAnswer:

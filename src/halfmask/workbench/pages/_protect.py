@@ -12,6 +12,7 @@ from halfmask.workbench._controls import changes_of, controls_of
 from halfmask.workbench._estimate import ROWS, Estimates
 from halfmask.workbench._guarantee_words import in_numbers, start_parameters
 from halfmask.workbench._page import Page, PageAnswer
+from halfmask.workbench._policy_edits import remove_section
 from halfmask.workbench._release_kinds import KINDS, add_guarantee, change_kind
 from halfmask.workbench._warming import WARMING
 from halfmask.workbench.pages._columns import set_role
@@ -199,7 +200,8 @@ def _before_kinds(project: Project, name: str) -> str | None:
     back = 0
     while back < history.at and history.versions[history.at - back].why.startswith(_KIND_CHOSEN):
         back += 1
-    text, wanted = history.text(-back), next((it.kind for it in KINDS if it.name == name), None)
+    text = history.go(-back).decode("utf-8-sig")  # looked at, and not saved
+    wanted = next((it.kind for it in KINDS if it.name == name), None)
     before = policy_class(text).from_toml(text, folder=project.folder)
     return text if back and getattr(before, "kind", None) == wanted else None
 
@@ -266,10 +268,13 @@ def _choose(desk: Desk, key: str, name: str) -> None:
 
     with desk.project.editing(f"{key.capitalize()}: {name}") as document:
         before = document.get("method", {}).get("name", next(iter(METHODS)))
-        document[key] = {"name": name}
+        if key in document:
+            for other in list(document[key]):
+                del document[key][other]
+        document.setdefault(key, {})["name"] = name
         judges = [getattr(METHODS.get(it), "judges_release", False) for it in (before, name)]
         if key == "method" and judges[0] != judges[1] and "recoding" in document:
-            del document["recoding"]  # each goes with one of them
+            remove_section(document, "recoding")  # each goes with one of them
 
 
 def _stated(key: str, section: Any, document: Any) -> Any:  # noqa: ANN401 # of any kind

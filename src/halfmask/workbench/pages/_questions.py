@@ -18,8 +18,8 @@ from halfmask.workbench._asking import (
     number_in,
     sql_of,
 )
-from halfmask.workbench._desk import notice_of
 from halfmask.workbench._kept_secrets import dataset_of, open_ledger
+from halfmask.workbench._notices import notice_of
 from halfmask.workbench._page import Page, PageAnswer
 
 if TYPE_CHECKING:

@@ -9,15 +9,14 @@ from halfmask._errors import HalfmaskError
 from halfmask.claims import MANIFEST_NAME, REPORT_NAME
 from halfmask.claims.claim import BASES
 from halfmask.claims.manifest import released_file
-from halfmask.workbench._attacking import attacks_on
-from halfmask.workbench._candidate import candidate_of, table_to_keep
+from halfmask.workbench._candidate import attacks_on, candidate_of, table_to_keep
 from halfmask.workbench._commands import python_lines, shell_lines
-from halfmask.workbench._desk import notice_of
 from halfmask.workbench._kept_secrets import is_charged
+from halfmask.workbench._notices import notice_of
 from halfmask.workbench._page import Fields, Page, PageAnswer
+from halfmask.workbench._received import digest_of_manifest
 from halfmask.workbench._releases import (
     check_new_name,
-    digest_of_manifest,
     propose_name,
     release_named,
     releases_of,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from halfmask.workbench._project import Project
 
 KIND: Final = "release"
-_WORK: Final = "halfmask.workbench._releases"
+_WORK: Final = "halfmask.workbench._making"
 _MOST_SHOWN: Final = 200_000
 
 
@@ -40,6 +39,9 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
     job = job if job is not None and job.kind == KIND else None
     made = job.result["name"] if job is not None and job.state == "done" else None
     policy: Any = project.any_policy()
+    text = project.policy_text()
+    if job is not None and job.state == "failed" and job.arguments.get("policy", text) != text:
+        job = None  # what failed is no longer asked for
     candidate, name = candidate_of(desk), propose_name(project)
     return {
         "job": job,

@@ -61,9 +61,18 @@ class History:
 
     def go(self, step: int) -> bytes:
         """Put the version some steps away into force, and return its content."""
+        content = self.content(step)
         self.at += step
-        digest = self.versions[self.at].sha256
+        return content
+
+    def content(self, step: int) -> bytes:
+        """Return the content of the version some steps from the one in force."""
+        digest = self.versions[self.at + step].sha256
         return self._unsaved.get(digest) or self._file(digest).read_bytes()
+
+    def text(self, step: int) -> str:
+        """Return the text of that version."""
+        return self.content(step).decode("utf-8-sig", "replace")
 
     def save(self) -> None:
         """Write what has changed."""

@@ -64,7 +64,7 @@ def _opened(project: Project) -> dict[str, Any]:
         "rows": source.n_rows,
         "profile": project.kept("profile", lambda: profile(project.rows())),
         "is_folded": len(source.columns) > _OPEN_COLUMNS,
-        "lacking": len(set(columns) - set(source.columns)),
+        "lacking": [name for name in columns if name not in source.columns],
     }
 
 

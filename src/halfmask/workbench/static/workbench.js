@@ -100,8 +100,9 @@ async function work() {
       const body = new FormData(form, submitter);
       // The same user changed a live form of this page in between, and nobody else did.
       if (stamp) body.set("version", stamp);
-      const where = submitter?.getAttribute("formaction") || form.action;
-      const hasFiles = form.enctype === "multipart/form-data"; // else it is read much faster
+      const where = submitter?.getAttribute("formaction") || form.getAttribute("action");
+      // Without files it is read much faster. A control may have the name of a property.
+      const hasFiles = form.getAttribute("enctype") === "multipart/form-data";
       const answer = await fetch(where, { method: "POST", body: hasFiles ? body : new URLSearchParams(body) });
       const next = new DOMParser().parseFromString(await answer.text(), "text/html");
       notices.push(...(next.getElementById("notices")?.children ?? []));
@@ -134,7 +135,7 @@ async function work() {
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  if (form.method !== "post" || "download" in form.dataset) return;
+  if (form.getAttribute("method") !== "post" || "download" in form.dataset) return;
   event.preventDefault();
   send(form, event.submitter);
 });

@@ -32,7 +32,7 @@ PAGES = {
     "protect": (None, "#measured-on"),
     "explore": ("form[action='/explore/start'] button.main", "main svg"),
     "compare": ("#make", "main table"),
-    "attack": ("#attack", "main svg"),
+    "attack": ("#attack", "#findings"),
     "release": ("#release", "#chosen"),
     "questions": (None, "main form"),
     "verify": ("button[id^=verify]", "main"),
@@ -62,21 +62,23 @@ def main() -> None:
         if process.stdout is None:
             raise SystemExit
         address = next(it[0] for line in process.stdout if (it := re.search(r"http://\S+", line)))
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
-            )
-            context = browser.new_context(
-                viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce"
-            )
-            page = context.new_page()
-            page.goto(address)
-            page.wait_for_selector("nav[aria-label=Pages]")
-            for name in PAGES:
-                photograph(page, address.partition("#")[0], name)
-            browser.close()
-        process.send_signal(signal.SIGINT)
-        process.wait()
+        try:
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(
+                    executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+                )
+                context = browser.new_context(
+                    viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce"
+                )
+                page = context.new_page()
+                page.goto(address)
+                page.wait_for_selector("nav[aria-label=Pages]")
+                for name in PAGES:
+                    photograph(page, address.partition("#")[0], name)
+                browser.close()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait()
 
 
 if __name__ == "__main__":

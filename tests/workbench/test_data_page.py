@@ -141,7 +141,7 @@ def test_a_file_does_not_replace_the_policy_or_a_link(bench, tmp_path_factory):
         ("paper.pdf", b"%PDF-1.7 x", "is a PDF document"),
         ("people.xlsx", b"PK\x03\x04 broken", ""),
         ("nul.csv", b"a,b\n\0,1\n", "NUL"),
-        ("cut.csv.gz", gzip.compress(PEOPLE.encode())[:-9], "cut off"),
+        ("cut.csv.gz", gzip.compress(PEOPLE.encode(), mtime=0)[:-9], "cut off"),
         ("ragged.csv", b"a,b\n1,2,3\n", "has 3 cells"),
     ],
 )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask.data import open_table
@@ -18,15 +21,21 @@ from halfmask.dp.queries._aggregates import (
     Variance,
     name_in_sql,
 )
+from halfmask.dp.queries._grouping import MOST_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import polars as pl
-
     from halfmask.dp.ledger import BudgetTerms
-    from halfmask.dp.queries._grouping import Grouping
+    from halfmask.dp.queries._grouping import Grouping, GroupKeys
     from halfmask.dp.queries._row_condition import RowCondition
+
+
+#: Types of columns whose values stay the same ones as literals of keys.
+_EXACT_KEYS: Final = (
+    pl.String, pl.Boolean, pl.Date, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16,
+    pl.UInt32,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,9 +63,43 @@ class PublicTable:
             )
         return cls(name, on, keyed, fingerprint_of(source))
 
+    def keys_of(self, column: str) -> tuple[Any, ...] | None:
+        """Return the values of a column, as keys of groups; ``None`` if they can't be keys.
+
+        Guarantees
+        ----------
+        They depend on this table alone, which is public by declaration: neighbouring private tables
+        have the same groups, so that keys cost nothing. A private row matches one row at most
+        (`of`), so it counts in one group at most, and no sensitivity changes.
+        """
+        if column not in self.frame.columns or not self.frame.height:
+            return None
+        values = self.frame[column].unique().sort(nulls_last=True)
+        exact = values.dtype in _EXACT_KEYS and len(values) <= MOST_KEYS
+        return tuple(values.to_list()) if exact else None
+
     def joined(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return the rows that match, with the columns of this table."""
         return rows.join(self.frame, on=self.on, how="inner", maintain_order="left")
+
+
+def with_public_keys(given: GroupKeys, joins: tuple[PublicTable, ...]) -> GroupKeys:
+    """Return keys of groups, with those of public tables for columns without any.
+
+    Keys are selected privately, as before, if that leaves a column without keys, or if two columns
+    are of one public table: not each pair of their values is one of its rows.
+    """
+    found: dict[str, tuple[Any, ...]] = {}
+    used: set[str] = set()
+    for column in (name for name, listed in given.items() if listed is None):
+        having = [each for each in joins if column in each.frame.columns]
+        listed = having[0].keys_of(column) if having else None
+        names = {each.name for each in having}
+        if listed is None or used & names:
+            return given
+        used |= names
+        found[column] = listed
+    return given if math.prod(map(len, found.values())) > MOST_KEYS else {**given, **found}
 
 
 _MOST_AGGREGATES: Final = 32

@@ -86,7 +86,8 @@ def query_sql(
     Notes
     -----
     Keys of a group column are those given, those that ``WHERE`` lists (``c IN (...)``), or those
-    of the ledger. Without any, they are selected privately, which costs epsilon and delta.
+    of the ledger, or the values of a public table that has the column. Without any, they are
+    selected privately, which costs epsilon and delta.
 
     Examples
     --------

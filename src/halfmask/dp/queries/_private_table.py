@@ -279,7 +279,7 @@ class PrivateQuery:
         charge, kept = ledger.book(
             plan.events(),
             purpose=self.question.purpose(),
-            question=f"{self.question.text(named=False)} {noise} {delta!r}",
+            question=f"{self.question.key()} {noise} {delta!r}",
             epsilon=epsilon,
             analyst=analyst,
         )

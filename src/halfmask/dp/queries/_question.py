@@ -21,7 +21,8 @@ from halfmask.dp.queries._aggregates import (
     Variance,
     name_in_sql,
 )
-from halfmask.dp.queries._grouping import MOST_KEYS
+from halfmask.dp.queries._grouping import MOST_KEYS, Bins
+from halfmask.dp.queries._measures import present
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,6 +79,13 @@ class PublicTable:
         exact = values.dtype in _EXACT_KEYS and len(values) <= MOST_KEYS
         return tuple(values.to_list()) if exact else None
 
+    def complete(self) -> list[str]:
+        """Return the columns without a missing cell: a row that matches has a value of each."""
+        values = self.frame.select(
+            present(name, dtype) for name, dtype in self.frame.schema.items()
+        )
+        return [column.name for column in values if not column.null_count()]
+
     def joined(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return the rows that match, with the columns of this table."""
         return rows.join(self.frame, on=self.on, how="inner", maintain_order="left")
@@ -114,6 +122,8 @@ class Question:
     grouping: Grouping
     conditions: tuple[RowCondition, ...] = ()
     joins: tuple[PublicTable, ...] = ()
+    #: See `counted_by`.
+    of_one_count: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -134,8 +144,16 @@ class Question:
         absent = [name for name in dict.fromkeys(used) if name not in together]
         if absent:
             raise ColumnNotFoundError.of(absent, together, where="the table")
-        bounded = tuple(_bounded(each, terms) for each in _sharing(aggregates, conditions))
-        question = cls(together, bounded, grouping, conditions, joins)
+        of_one_count = _columns_of_one_count(
+            aggregates, _complete_columns(conditions, joins, grouping)
+        )
+        bounded = tuple(
+            replace(each, of=of_one_count[0], name=each.label)
+            if of_one_count and isinstance(each, Count) and each.of is None
+            else _bounded(each, terms)
+            for each in aggregates
+        )
+        question = cls(together, bounded, grouping, conditions, joins, of_one_count)
         _check_labels(question)
         for each in conditions:
             each.expression(together)
@@ -161,6 +179,22 @@ class Question:
             *self.grouping.labels,
             *(f"{each.label}{end}" for each in self.aggregates for end in ends),
         ]
+
+    def counted_by(self, column: str) -> str:
+        """Return the column whose count of values is that of a column, too.
+
+        Guarantees
+        ----------
+        Columns that share a count have a value in each row that counts, so the exact counts are
+        equal. One noisy count is then drawn and charged once, with the sensitivity of one count;
+        what is computed from it afterwards costs nothing (post-processing).
+        """
+        return self.of_one_count[0] if column in self.of_one_count else column
+
+    def key(self) -> str:
+        """Return the question as the ledger finds it again: what shares a count changes noise."""
+        shared = f" {json.dumps(self.of_one_count)}" if len(self.of_one_count) > 1 else ""
+        return f"{self.text(named=False)}{shared}"
 
     def text(self, *, named: bool = True) -> str:
         """Return the question as JSON, the same for each way to ask it."""
@@ -206,21 +240,26 @@ def _joined(
     return dtypes
 
 
-def _sharing(
-    aggregates: tuple[Aggregate, ...], conditions: tuple[RowCondition, ...]
-) -> tuple[Aggregate, ...]:
-    """Return aggregates with counts of rows as counts of a column that is in each of them.
+def _columns_of_one_count(aggregates: tuple[Aggregate, ...], complete: set[str]) -> tuple[str, ...]:
+    """Return the columns whose values one noisy count counts: each row that counts has them all."""
+    counted = (it.of for it in aggregates if isinstance(it, Count | Mean | Variance))
+    return tuple(dict.fromkeys(of for of in counted if of is not None and of in complete))
 
-    A mean needs such a count, so that both share one noisy number.
+
+def _complete_columns(
+    conditions: tuple[RowCondition, ...], joins: tuple[PublicTable, ...], grouping: Grouping
+) -> set[str]:
+    """Return columns without a missing cell in any row that counts, whatever the rows are.
+
+    Only the question and public tables say so. Whether a private column has missing cells is a
+    secret of its rows: a cost that depended on it would reveal it.
     """
-    present = {name for each in conditions for name in each.present()}
-    shared = [it.of for it in aggregates if isinstance(it, Mean | Variance) and it.of in present]
-    return tuple(
-        replace(each, of=shared[0], name=each.label)
-        if shared and isinstance(each, Count) and each.of is None
-        else each
-        for each in aggregates
-    )
+    found = {name for each in conditions for name in each.present()}
+    found |= {name for each in joins for name in each.complete()}
+    for column, keys in grouping.keys:
+        if isinstance(keys, Bins) or (keys is not None and None not in keys):
+            found.add(column)
+    return found
 
 
 def _bounded(each: Aggregate, terms: BudgetTerms) -> Aggregate:

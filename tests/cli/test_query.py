@@ -267,6 +267,28 @@ def test_a_table_that_changed_is_refused(table, vault, capsys):
     assert "changed" in err
 
 
+def test_a_table_that_grew_has_the_same_budget(table, vault, capsys):
+    options = ("--vault", vault, "--epsilon", 1.5)
+    assert run(capsys, "query", table, SQL, *options)[0] == 0
+    with table.open("a") as file:
+        file.write("\nCANARY,f,3")
+    assert "halfmask budget update" in run(capsys, "query", table, SQL, *options)[2]
+    status, out, _ = run(capsys, "budget", "update", table, "--vault", vault)
+    assert status == 0
+    assert "Spent: epsilon 1.5 of 2 in 1 charges" in out
+    assert "in all 2 versions of the table" in out
+    status, _, err = run(capsys, "query", table, SQL, *options)
+    assert (status, "more than is left of the budget" in err) == (1, True)
+    again = ("query", table, SQL, "--vault", vault, "--epsilon", 0.4, "--json")
+    assert not json.loads(run(capsys, *again)[1])["from_book"]
+
+
+def test_a_table_with_other_columns_is_no_new_version(table, vault, capsys):
+    table.write_text("person,sex\nCANARY,f\n")
+    status, _, err = run(capsys, "budget", "update", table, "--vault", vault)
+    assert (status, "other columns" in err) == (1, True)
+
+
 def test_sql_outside_of_the_subset_is_refused(table, vault, capsys):
     sql = "SELECT person FROM people WHERE sex = 'CANARY'"
     status, _, err = run(capsys, "query", table, sql, "--vault", vault, "--epsilon", 1)

@@ -242,6 +242,23 @@ def show(
 
 @budget.command()
 @spreads_groups
+def update(
+    table: str = TABLE, *, where: LedgerOptions, reading: Reading, saying: SayingOptions
+) -> int:
+    """Let the same budget cover TABLE after rows were added, removed or changed.
+
+    What was spent stays spent: all versions of the table share the budget. The columns must be the
+    same. The version before is refused from then on.
+    """
+    ledger = where.open(table)
+    with saying.stages() as stages:
+        stages("reading the table")
+        ledger = ledger.update(reading.open(table))
+    return _say(ledger, saying)
+
+
+@budget.command()
+@spreads_groups
 def allow(
     dataset: str = DATASET,
     analyst: str = argument("ANALYST: The analyst's name."),
@@ -265,6 +282,7 @@ def _say(ledger: PrivacyLedger, saying: SayingOptions) -> int:
         "epsilon": terms.epsilon,
         "delta": terms.delta,
         "unit": terms.unit.to_dict(),
+        "version": terms.version,
         "spent": ledger.spent,
         "delta_spent": math.fsum(each.delta for each in charges),
         "delta_left": ledger.delta_left,

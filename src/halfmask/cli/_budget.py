@@ -245,10 +245,10 @@ def show(
 def update(
     table: str = TABLE, *, where: LedgerOptions, reading: Reading, saying: SayingOptions
 ) -> int:
-    """Let the same budget cover TABLE after rows were added, removed or changed.
+    """Let the same budget cover TABLE after it has changed.
 
-    What was spent stays spent: all versions of the table share the budget. The columns must be the
-    same. The version before is refused from then on.
+    Rows may be added, removed or changed; columns must be the same. What was spent stays spent: all
+    versions of the table share the budget. The version before is refused from then on.
     """
     ledger = where.open(table)
     with saying.stages() as stages:

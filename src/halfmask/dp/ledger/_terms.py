@@ -294,7 +294,7 @@ class BudgetTerms:
 
     @property
     def everywhere(self) -> str:
-        """In which versions of the table neighbours differ, in words; empty if there is one."""
+        """In which versions neighbours differ, in words; empty if there is one."""
         return f", in all {self.version:,} versions of the table" if self.version > 1 else ""
 
     def check_columns(self, dtypes: Mapping[str, pl.DataType]) -> None:

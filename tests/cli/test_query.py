@@ -228,6 +228,33 @@ def test_an_analyst_needs_a_share(table, vault, capsys):
     assert allowed["spent"] == pytest.approx(0.5, rel=1e-3)
 
 
+def test_what_is_left_for_each_analyst_is_shown(table, vault, capsys):
+    """The smaller rest of the share and of the budget, whatever the shares sum up to."""
+    for name, epsilon in (("bob", 1.5), ("ann", 1.0)):
+        run(capsys, "budget", "allow", "people", name, "--epsilon", epsilon, "--vault", vault)
+    asked = ("query", table, "SELECT COUNT(*) FROM people", "--vault", vault)
+    assert run(capsys, *asked, "--epsilon", 0.6, "--analyst", "ann")[0] == 0
+    assert run(capsys, *asked, "--epsilon", 0.8)[0] == 0
+    show = ("budget", "show", "people", "--vault", vault)
+    facts = json.loads(run(capsys, *show, "--json")[1])
+    close = {"rel": 1e-3}
+    assert facts["left"] == pytest.approx(0.6, **close)
+    assert facts["analysts"] == [
+        {
+            "analyst": name,
+            "epsilon": allowed,
+            "spent": pytest.approx(spent, **close),
+            "left": pytest.approx(left, **close),
+        }
+        for name, allowed, spent, left in (("ann", 1.0, 0.6, 0.4), ("bob", 1.5, 0.0, 0.6))
+    ]
+    out = run(capsys, *show)[1]
+    assert "in 2 charges; 0.6 left" in out
+    rows = [line.split() for line in out.splitlines()]
+    assert ["ann", "1", "0.6", "0.4"] in rows
+    assert ["bob", "1.5", "0", "0.6"] in rows
+
+
 @pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("words", "status", "named"),

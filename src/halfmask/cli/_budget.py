@@ -276,17 +276,22 @@ def allow(
 
 
 def _say(ledger: PrivacyLedger, saying: SayingOptions) -> int:
-    terms, charges = ledger.terms, ledger.charges
+    terms, charges, spent = ledger.terms, ledger.charges, ledger.spent
     facts = {
         "dataset": terms.dataset,
         "epsilon": terms.epsilon,
         "delta": terms.delta,
         "unit": terms.unit.to_dict(),
         "version": terms.version,
-        "spent": ledger.spent,
+        "spent": spent,
+        "left": _left(terms.epsilon, spent),
         "delta_spent": math.fsum(each.delta for each in charges),
         "delta_left": ledger.delta_left,
         "guarantee": terms.sentence(),
+        "analysts": [
+            {"analyst": name, "epsilon": allowed, "spent": of_theirs, "left": left}
+            for name, allowed, of_theirs, left in _shares(ledger)
+        ],
         "charges": [
             {
                 "number": each.number,
@@ -303,11 +308,32 @@ def _say(ledger: PrivacyLedger, saying: SayingOptions) -> int:
     return saying.say(facts, lambda: _show(ledger))
 
 
+def _left(allowed: float, spent: float) -> float:
+    """Return what is left; rounding may have spent a little more."""
+    return max(0.0, allowed - spent)
+
+
+def _shares(ledger: PrivacyLedger) -> list[tuple[str, float, float, float]]:
+    """Return each analyst's share, what is spent of it, and what the analyst can still spend.
+
+    A charge is refused by the share or by the budget: an analyst has the smaller rest of both.
+    """
+    whole = _left(ledger.terms.epsilon, ledger.spent)
+    return [
+        (name, allowed, spent, min(_left(allowed, spent), whole))
+        for name, (allowed, spent) in ledger.shares.items()
+    ]
+
+
 def _show(ledger: PrivacyLedger) -> None:
     terms, charges, spent = ledger.terms, ledger.charges, ledger.spent
     out = console()
     out.print(printable(terms.sentence()), soft_wrap=True)
-    out.print(f"Spent: epsilon {spent:.4g} of {terms.epsilon:g} in {len(charges):,} charges")
+    left = _left(terms.epsilon, spent)
+    out.print(
+        f"Spent: epsilon {spent:.4g} of {terms.epsilon:g} in {len(charges):,} charges; "
+        f"{left:.4g} left"
+    )
     if terms.delta:
         of_delta = math.fsum(each.delta for each in charges)
         out.print(
@@ -326,5 +352,16 @@ def _show(ledger: PrivacyLedger) -> None:
         out.print(
             "A charge's epsilon is what it costs by itself, at the budget's delta. Together they "
             "cost at most the sum.",
+            soft_wrap=True,
+        )
+    if shares := _shares(ledger):
+        table = listing(
+            "analyst", "may spend", "spent", "left", right=("may spend", "spent", "left")
+        )
+        for name, *numbers in shares:
+            table.add_row(printable(name), *(f"{each:.4g}" for each in numbers))
+        out.print(table)
+        out.print(
+            "Left is the smaller rest of the share and of the budget, which all analysts share.",
             soft_wrap=True,
         )

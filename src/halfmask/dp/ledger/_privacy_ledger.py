@@ -389,6 +389,12 @@ class PrivacyLedger:
         share = float(str(allowed[0][0]))
         return share, self._cost_of(self._charged(self._file.rows, analyst), share)
 
+    @property
+    def shares(self) -> dict[str, tuple[float, float]]:
+        """By analyst, what each may spend, and has spent; see `share_of`."""
+        names = self._file.rows("SELECT name FROM analysts ORDER BY name")
+        return {str(name): self.share_of(str(name)) for (name,) in names}
+
     def _check_left(
         self,
         run: Callable[..., sqlite3.Cursor],

@@ -150,9 +150,11 @@ def test_persons_keys_and_public_tables(table, tmp_path, capsys):
     options = ("--vault", tmp_path / "v", "--dataset", "d", "--bounds", "age=0:99")
     public = ("--public", f"sexes={tmp_path / 'sexes.csv'}")
     asked = ("query", table, sql, *options, *public, "--epsilon", 4)
-    status, out, _ = run(capsys, *asked, "--delta", 1e-7, "--json")
+    assert "Keys of a joined public table" in run(capsys, *asked, "--delta", 1e-7)[2]
+    status, out, _ = run(capsys, *asked, "--json", "--out", tmp_path / "out")
     assert status == 0
-    assert {row["word"] for row in json.loads(out)["rows"]} <= {"woman", "man"}
+    assert [row["word"] for row in json.loads(out)["rows"]] == ["man", "woman"]
+    assert run(capsys, "verify", tmp_path / "out")[0] == 0
 
 
 @pytest.fixture
@@ -226,6 +228,33 @@ def test_an_analyst_needs_a_share(table, vault, capsys):
     assert allowed["spent"] == pytest.approx(0.5, rel=1e-3)
 
 
+def test_what_is_left_for_each_analyst_is_shown(table, vault, capsys):
+    """The smaller rest of the share and of the budget, whatever the shares sum up to."""
+    for name, epsilon in (("bob", 1.5), ("ann", 1.0)):
+        run(capsys, "budget", "allow", "people", name, "--epsilon", epsilon, "--vault", vault)
+    asked = ("query", table, "SELECT COUNT(*) FROM people", "--vault", vault)
+    assert run(capsys, *asked, "--epsilon", 0.6, "--analyst", "ann")[0] == 0
+    assert run(capsys, *asked, "--epsilon", 0.8)[0] == 0
+    show = ("budget", "show", "people", "--vault", vault)
+    facts = json.loads(run(capsys, *show, "--json")[1])
+    close = {"rel": 1e-3}
+    assert facts["left"] == pytest.approx(0.6, **close)
+    assert facts["analysts"] == [
+        {
+            "analyst": name,
+            "epsilon": allowed,
+            "spent": pytest.approx(spent, **close),
+            "left": pytest.approx(left, **close),
+        }
+        for name, allowed, spent, left in (("ann", 1.0, 0.6, 0.4), ("bob", 1.5, 0.0, 0.6))
+    ]
+    out = run(capsys, *show)[1]
+    assert "in 2 charges; 0.6 left" in out
+    rows = [line.split() for line in out.splitlines()]
+    assert ["ann", "1", "0.6", "0.4"] in rows
+    assert ["bob", "1.5", "0", "0.6"] in rows
+
+
 @pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("words", "status", "named"),
@@ -263,6 +292,28 @@ def test_a_table_that_changed_is_refused(table, vault, capsys):
     status, _, err = run(capsys, "query", table, SQL, "--vault", vault, "--epsilon", 1)
     assert status == 1
     assert "changed" in err
+
+
+def test_a_table_that_grew_has_the_same_budget(table, vault, capsys):
+    options = ("--vault", vault, "--epsilon", 1.5)
+    assert run(capsys, "query", table, SQL, *options)[0] == 0
+    with table.open("a") as file:
+        file.write("\nCANARY,f,3")
+    assert "halfmask budget update" in run(capsys, "query", table, SQL, *options)[2]
+    status, out, _ = run(capsys, "budget", "update", table, "--vault", vault)
+    assert status == 0
+    assert "Spent: epsilon 1.5 of 2 in 1 charges" in out
+    assert "in all 2 versions of the table" in out
+    status, _, err = run(capsys, "query", table, SQL, *options)
+    assert (status, "more than is left of the budget" in err) == (1, True)
+    again = ("query", table, SQL, "--vault", vault, "--epsilon", 0.4, "--json")
+    assert not json.loads(run(capsys, *again)[1])["from_book"]
+
+
+def test_a_table_with_other_columns_is_no_new_version(table, vault, capsys):
+    table.write_text("person,sex\nCANARY,f\n")
+    status, _, err = run(capsys, "budget", "update", table, "--vault", vault)
+    assert (status, "other columns" in err) == (1, True)
 
 
 def test_sql_outside_of_the_subset_is_refused(table, vault, capsys):

@@ -242,6 +242,23 @@ def show(
 
 @budget.command()
 @spreads_groups
+def update(
+    table: str = TABLE, *, where: LedgerOptions, reading: Reading, saying: SayingOptions
+) -> int:
+    """Let the same budget cover TABLE after it has changed.
+
+    Rows may be added, removed or changed; columns must be the same. What was spent stays spent: all
+    versions of the table share the budget. The version before is refused from then on.
+    """
+    ledger = where.open(table)
+    with saying.stages() as stages:
+        stages("reading the table")
+        ledger = ledger.update(reading.open(table))
+    return _say(ledger, saying)
+
+
+@budget.command()
+@spreads_groups
 def allow(
     dataset: str = DATASET,
     analyst: str = argument("ANALYST: The analyst's name."),
@@ -259,16 +276,22 @@ def allow(
 
 
 def _say(ledger: PrivacyLedger, saying: SayingOptions) -> int:
-    terms, charges = ledger.terms, ledger.charges
+    terms, charges, spent = ledger.terms, ledger.charges, ledger.spent
     facts = {
         "dataset": terms.dataset,
         "epsilon": terms.epsilon,
         "delta": terms.delta,
         "unit": terms.unit.to_dict(),
-        "spent": ledger.spent,
+        "version": terms.version,
+        "spent": spent,
+        "left": _left(terms.epsilon, spent),
         "delta_spent": math.fsum(each.delta for each in charges),
         "delta_left": ledger.delta_left,
         "guarantee": terms.sentence(),
+        "analysts": [
+            {"analyst": name, "epsilon": allowed, "spent": of_theirs, "left": left}
+            for name, allowed, of_theirs, left in _shares(ledger)
+        ],
         "charges": [
             {
                 "number": each.number,
@@ -285,11 +308,32 @@ def _say(ledger: PrivacyLedger, saying: SayingOptions) -> int:
     return saying.say(facts, lambda: _show(ledger))
 
 
+def _left(allowed: float, spent: float) -> float:
+    """Return what is left; rounding may have spent a little more."""
+    return max(0.0, allowed - spent)
+
+
+def _shares(ledger: PrivacyLedger) -> list[tuple[str, float, float, float]]:
+    """Return each analyst's share, what is spent of it, and what the analyst can still spend.
+
+    A charge is refused by the share or by the budget: an analyst has the smaller rest of both.
+    """
+    whole = _left(ledger.terms.epsilon, ledger.spent)
+    return [
+        (name, allowed, spent, min(_left(allowed, spent), whole))
+        for name, (allowed, spent) in ledger.shares.items()
+    ]
+
+
 def _show(ledger: PrivacyLedger) -> None:
     terms, charges, spent = ledger.terms, ledger.charges, ledger.spent
     out = console()
     out.print(printable(terms.sentence()), soft_wrap=True)
-    out.print(f"Spent: epsilon {spent:.4g} of {terms.epsilon:g} in {len(charges):,} charges")
+    left = _left(terms.epsilon, spent)
+    out.print(
+        f"Spent: epsilon {spent:.4g} of {terms.epsilon:g} in {len(charges):,} charges; "
+        f"{left:.4g} left"
+    )
     if terms.delta:
         of_delta = math.fsum(each.delta for each in charges)
         out.print(
@@ -308,5 +352,16 @@ def _show(ledger: PrivacyLedger) -> None:
         out.print(
             "A charge's epsilon is what it costs by itself, at the budget's delta. Together they "
             "cost at most the sum.",
+            soft_wrap=True,
+        )
+    if shares := _shares(ledger):
+        table = listing(
+            "analyst", "may spend", "spent", "left", right=("may spend", "spent", "left")
+        )
+        for name, *numbers in shares:
+            table.add_row(printable(name), *(f"{each:.4g}" for each in numbers))
+        out.print(table)
+        out.print(
+            "Left is the smaller rest of the share and of the budget, which all analysts share.",
             soft_wrap=True,
         )

@@ -392,3 +392,95 @@ def test_deltas_that_later_charges_spend_have_half(ledger):
         ledger.charge([EpsilonDeltaEvent(epsilon=0.1, delta=6e-7)], purpose="keys")
     ledger.charge([EpsilonDeltaEvent(epsilon=0.1, delta=5e-7)], purpose="keys")
     assert ledger.spent == pytest.approx(0.2)
+
+
+GROWN = pl.concat(
+    [PEOPLE, pl.DataFrame({"person": ["b", "c"], "age": [9, 5], "weight": [1.0, 2.0]})]
+)
+
+
+def reopened(tmp_path):
+    return PrivacyLedger.open(tmp_path / "vault", dataset="people")
+
+
+def test_a_new_version_of_the_table_has_the_same_budget(ledger, tmp_path):
+    """What was spent on one version is spent for all, and no version starts over."""
+    ledger.charge([laplace(0.6)], purpose="on the first version")
+    grown = ledger.update(GROWN)
+    assert (grown.terms.version, grown.terms.epsilon) == (2, 1.0)
+    assert grown.spent == pytest.approx(0.6, rel=1e-4)
+    with pytest.raises(BudgetError, match="Nothing was charged"):
+        grown.charge([laplace(0.5)], purpose="too much for both")
+    grown.charge([laplace(0.4)], purpose="on the second version")
+    with pytest.raises(BudgetError, match="Nothing was charged"):
+        grown.update(PEOPLE).charge([laplace(0.01)], purpose="on the third one")
+    assert reopened(tmp_path).spent == pytest.approx(1.0, rel=1e-4)
+
+
+def test_only_the_newest_version_is_opened(ledger, tmp_path):
+    with pytest.raises(DataError, match="PrivacyLedger.update"):
+        ledger.check_table(GROWN)
+    ledger.update(GROWN)
+    again = reopened(tmp_path)
+    again.check_table(GROWN)
+    with pytest.raises(DataError, match="changed since"):
+        again.check_table(PEOPLE)
+    assert "in all 2 versions of the table" in again.terms.sentence()
+    assert again.terms.key == ledger.terms.key
+
+
+def test_the_same_table_is_no_new_version(ledger, tmp_path):
+    assert ledger.update(PEOPLE).terms == ledger.terms
+    assert "version" not in ledger.terms.sentence()
+    assert '"version"' not in reopened(tmp_path).terms.to_text()
+
+
+def test_a_question_on_a_new_version_is_another_one(ledger):
+    asked = {"purpose": "q", "question": "q", "epsilon": 0.3}
+    charge, kept = ledger.book([laplace(0.3)], **asked)
+    assert kept is None
+    ledger.answer(charge, "the first answer")
+    grown = ledger.update(GROWN)
+    second, kept = grown.book([laplace(0.3)], **asked)
+    assert (second.number, kept) == (2, None)
+    grown.answer(second, "the second answer")
+    assert grown.book([laplace(0.3)], **asked) == (second, "the second answer")
+    assert ledger.book([laplace(0.3)], **asked) == (charge, "the first answer")
+
+
+def test_an_open_ledger_of_the_version_before_has_the_same_budget(ledger):
+    grown = ledger.update(GROWN)
+    grown.charge([laplace(0.7)], purpose="on the new version")
+    with pytest.raises(BudgetError, match="Nothing was charged"):
+        ledger.charge([laplace(0.4)], purpose="on the old one")
+    # Of two who update at the same time, the second one's version comes after the first one's.
+    assert ledger.update(PEOPLE).terms.version == 3
+
+
+@pytest.mark.parametrize(
+    ("table", "error"),
+    [
+        (GROWN.drop("age"), DataError),
+        (GROWN.with_columns(more=1), DataError),
+        (GROWN.cast({"age": pl.Float64}), DataError),
+        (GROWN.with_columns(person=pl.lit(None, pl.String)), ParameterError),
+    ],
+)
+def test_versions_that_the_terms_dont_fit_are_refused(tmp_path, table, error):
+    unit = PrivacyUnit(person="person", max_rows=2)
+    made = PrivacyLedger.create(
+        tmp_path / "vault", PEOPLE, dataset="people", epsilon=1.0, delta=0.0, unit=unit
+    )
+    with pytest.raises(error):
+        made.update(table)
+    assert reopened(tmp_path).terms == made.terms
+
+
+def test_a_ledger_of_versions_is_released_and_says_so(ledger, tmp_path):
+    ledger.charge([laplace(0.5)], purpose="on the first version")
+    ledger.update(GROWN).charge([laplace(0.4)], purpose="on the second version")
+    manifest = release_ledger(reopened(tmp_path), tmp_path / "out")
+    assert manifest.claims[0].about["neighbours"] == (
+        "one row: added or removed, in all 2 versions of the table"
+    )
+    assert halfmask.verify(tmp_path / "out").holds

@@ -304,6 +304,80 @@ def test_public_tables_add_columns(table):
     assert frame["count"].to_list() == pytest.approx(expected, abs=1)
 
 
+CITIES = pl.DataFrame(
+    {
+        "city": ["a", "b", "c", "e", None],
+        "country": ["x", "x", None, "z", "w"],
+        "code": [3, 3, 1, 2, 9],
+        "area": [1.5, 2.5, 3.5, 4.5, 5.5],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        ("country", {"x": "ab", "z": "", None: "c"}),
+        ("code", {1: "c", 2: "", 3: "ab"}),
+        ("city", {"a": "a", "b": "b", "c": "c", "e": ""}),
+    ],
+)
+def test_values_of_a_public_table_are_keys(table, column, expected):
+    """No delta; a key that no private row has is answered, too, and one without a city isn't."""
+    question = table.join(CITIES, on="city").group_by({column: None}).select(Count())
+    frame = question.answer(epsilon=EXACT).frame
+
+    assert frame[column].to_list() == list(expected)
+    by_city = dict(ROWS["city"].value_counts().rows())
+    rows = [sum(by_city[city] for city in cities) for cities in expected.values()]
+    assert frame["count"].to_list() == pytest.approx(rows, abs=1)
+    asked = table.join(CITIES, on="city").group_by({column: list(expected)}).select(Count())
+    assert asked.answer(epsilon=EXACT).from_book
+
+
+@pytest.mark.parametrize(
+    "unit", [None, PrivacyUnit(person="person", max_rows=9, max_groups=2)], ids=["row", "person"]
+)
+def test_public_keys_are_the_same_whatever_the_private_rows_are(tmp_path, unit):
+    """A key that only a person has, or that nobody has, reveals nothing: all are answered."""
+    one, other = (ROWS.filter(pl.col("city") == city).head(1) for city in "ad")
+    found = []
+    for at, rows in enumerate((ROWS, one, other)):
+        (tmp_path / str(at)).mkdir()
+        made = opened(tmp_path / str(at), rows, unit=unit)
+        question = made.join(CITIES, on="city").group_by({"country": None}).select(Count())
+        found.append((question.question.text(), question.answer(epsilon=1.0).frame["country"]))
+        assert question.plan(epsilon=1.0).selection is None
+        assert [each.delta for each in made.ledger.charges] == [0.0]
+    assert len({text for text, _ in found}) == 1
+    assert all(keys.equals(found[0][1]) for _, keys in found)
+
+
+def test_keys_that_are_given_come_before_those_of_a_public_table(tmp_path):
+    table = opened(tmp_path, keys={"city": ["a", "z"]}).join(CITIES, on="city")
+    grouping = table.group_by({"city": None}).grouping
+    assert grouping.keys == (("city", ("a", "z")),)
+    assert table.group_by({"country": ["x"]}).grouping.keys == (("country", ("x",)),)
+    both = table.group_by({"country": None, "age": Bins((0, 50))}).grouping
+    assert not both.is_private
+
+
+@pytest.mark.parametrize("keys", [("country", "code"), ("country", "sex"), ("city", "code")])
+def test_keys_that_a_public_table_cannot_give_are_selected(table, keys):
+    """A private column, or pairs that aren't rows of the public table, still take a delta."""
+    question = table.join(CITIES, on="city").group_by(dict.fromkeys(keys)).select(Count())
+    with pytest.raises(ParameterError, match="take a delta"):
+        question.answer(epsilon=1.0)
+    selected = question.answer(epsilon=EXACT, delta=1e-6).frame
+    joined = ROWS.join(CITIES, on="city").select(keys).unique()
+    assert set(selected.select(keys).rows()) <= set(joined.rows())
+
+
+def test_fractions_of_a_public_table_are_no_keys(table):
+    with pytest.raises(SchemaError, match="fractions"):
+        table.join(CITIES, on="city").group_by({"area": None}).select(Count())
+
+
 @pytest.mark.parametrize(
     ("public", "error"),
     [

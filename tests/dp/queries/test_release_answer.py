@@ -139,6 +139,47 @@ def test_a_claim_that_was_altered_does_not_hold(change, tmp_path):
     assert not altered(tmp_path / "out", change)
 
 
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("unit", [None, PERSON], ids=["row", "person"])
+def test_a_count_that_several_aggregates_share_is_priced_once(noise, unit, tmp_path):
+    """The verifier adds up three prices, and a fourth would not be the stated epsilon."""
+    ledger = PrivacyLedger.create(
+        tmp_path / "v", ROWS, dataset="p", epsilon=9.0, delta=1e-3, unit=unit
+    )
+    query = (
+        PrivateTable.open(ROWS, ledger=ledger)
+        .where("age > 3 AND weight > 50")
+        .group_by({"sex": ["f", "m"]})
+        .select(Count(), Mean(of="age", bounds=(0, 99)), Mean(of="weight", bounds=(0, 150)))
+    )
+    delta = 1e-4 if noise == "gaussian" else 0.0
+    answer = query.answer(epsilon=2.0, delta=delta, noise=noise)
+    assert [len(each.events) for each in ledger.charges] == [3]
+    release_answer(query, answer, tmp_path / "out")
+    assert halfmask.verify(tmp_path / "out").holds
+    (claim,) = json.loads((tmp_path / "out" / "manifest.json").read_text())["claims"]
+    (count,) = (it for it in claim["evidence"]["mechanisms"] if it["measure"] == "values")
+    assert count["of"] == ["count", "mean_age", "mean_weight"]
+
+    def drawn_twice(claim):
+        mechanisms = claim["evidence"]["mechanisms"]
+        mechanisms.append({**count, "of": ["mean_weight"]})
+
+    def left_out(claim):
+        (shared,) = (it for it in claim["evidence"]["mechanisms"] if it["measure"] == "values")
+        shared["of"].remove("mean_weight")
+
+    def less_noise(claim):
+        (shared,) = (it for it in claim["evidence"]["mechanisms"] if it["measure"] == "values")
+        shared["scale"] /= 1.5
+
+    path = tmp_path / "out" / "manifest.json"
+    text = path.read_text()
+    for change in (drawn_twice, left_out, less_noise):
+        path.write_text(text)
+        assert not altered(tmp_path / "out", change)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["person, gaussian", "person, selected"])
 def test_no_mechanism_may_be_altered_or_missing(case, tmp_path):

@@ -19,9 +19,11 @@ from halfmask.dp.accounting import epsilon_of
 from halfmask.dp.ledger import BudgetTerms, PrivacyUnit
 from halfmask.dp.queries import Bins, Count, DistinctCount, Mean, Quantile, Sum, Variance
 from halfmask.dp.queries._answer import _chosen_place
+from halfmask.dp.queries._estimates import estimates_of
 from halfmask.dp.queries._grouping import Grouping, KeySelection
 from halfmask.dp.queries._plan import QueryPlan
-from halfmask.dp.queries._question import Question
+from halfmask.dp.queries._question import PublicTable, Question
+from halfmask.dp.queries._row_condition import RowCondition
 from halfmask.dp.queries._tallying import tally
 
 if TYPE_CHECKING:
@@ -201,3 +203,89 @@ def test_nan_is_a_missing_value_in_each_measure():
     with_nan = sums_of([("a", 1, 1.0), ("a", 1, math.nan)], plan)
     without = sums_of([("a", 1, 1.0), ("a", 1, None)], plan)
     assert with_nan == without
+
+
+PUBLIC = pl.DataFrame({"g": [1, 2, 3], "all": [1.0, 2.0, 3.0], "some": [1.0, None, math.nan]})
+OF_X, OF_ALL, OF_SOME = (
+    Mean(of=name, bounds=(-3, 8), name=f"mean_{name}") for name in ("x", "all", "some")
+)
+
+
+def shared_plan(asked, *, where=(), keys=None, join=False):
+    question = Question.of(
+        {name: dtype() for name, dtype in SCHEMA.items()},
+        asked,
+        grouping=Grouping.of(keys or {}),
+        conditions=tuple(RowCondition.of(each) for each in where),
+        joins=(PublicTable.of(PUBLIC, name="p", on="g"),) if join else (),
+        terms=terms(PrivacyUnit()),
+    )
+    return QueryPlan(question, PrivacyUnit(), 1.0, 0.0, "laplace")
+
+
+#: Of a count of rows and means: conditions, keys, join, and how many counts are drawn.
+SHARED = {
+    "a column that may have missing cells": ({"asked": (Count(), OF_X)}, 2),
+    "a condition": ({"asked": (Count(), OF_X), "where": ["x > 0"]}, 1),
+    "bins of the column": ({"asked": (Count(), OF_X), "keys": {"x": Bins((-5, 0, 9))}}, 1),
+    "the column of groups": (
+        {"asked": (Count(), Mean(of="g", bounds=(0, 9))), "keys": {"g": [1, 2]}},
+        1,
+    ),
+    "missing as a key": (
+        {"asked": (Count(), Mean(of="g", bounds=(0, 9))), "keys": {"g": [1, None]}},
+        2,
+    ),
+    "a public column": ({"asked": (Count(), OF_ALL), "join": True}, 1),
+    "a public column with missing cells": ({"asked": (Count(), OF_SOME), "join": True}, 2),
+    "the column of a join": ({"asked": (Count(), Mean(of="g", bounds=(0, 9))), "join": True}, 1),
+    "two means": ({"asked": (Count(), OF_X, OF_ALL), "where": ["x > 0"], "join": True}, 1),
+    "two means, one of which may have missing cells": (
+        {"asked": (Count(), OF_X, OF_ALL), "join": True},
+        2,
+    ),
+    "a mean and a variance without a count": (
+        {
+            "asked": (OF_ALL, Variance(of="x", bounds=(-3, 8))),
+            "where": ["NOT x IS NULL"],
+            "join": True,
+        },
+        1,
+    ),
+    "counts": ({"asked": (Count(), Count(of="x"), Count(of="g")), "where": ["x <= g"]}, 1),
+    "a count of different values": (
+        {"asked": (DistinctCount(of="x"), OF_X), "where": ["x > 0"]},
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize(("asked", "n_counts"), SHARED.values(), ids=SHARED)
+@settings(max_examples=20)
+@given(rows=ROWS)
+def test_one_count_serves_aggregates_only_where_their_counts_are_equal(asked, n_counts, rows):
+    """Whatever the rows are, so that neither cost nor answer depends on missing cells."""
+    plan = shared_plan(**asked)
+    counts = [each for each in plan.measures if each.kind in {"rows", "values"}]
+    assert len(counts) == n_counts
+    sums = sums_of(rows, plan)
+    alone = {}
+    for each in plan.question.aggregates:
+        if isinstance(each, Count | Mean | Variance):
+            of = each.column if each.label != "count" else None
+            single = shared_plan(**{**asked, "asked": (Count(of=of),)})
+            (alone[each.label],) = sums_of(rows, single).values()
+    for each in estimates_of(plan.question):
+        for measure in set(each.measures) & set(counts):
+            assert sums[measure].tolist() == alone[each.asked.label].tolist()
+
+
+def test_a_shared_count_is_charged_once():
+    """A share of epsilon for each noisy number: all others have less noise by so much."""
+    apart = shared_plan((Count(), OF_X, OF_ALL), join=True)
+    shared = shared_plan((Count(), OF_X, OF_ALL), where=["x > 0"], join=True)
+    assert [len(plan.events()) for plan in (apart, shared)] == [4, 3]
+    assert [plan.share for plan in (apart, shared)] == [1 / 4, 1 / 3]
+    for plan in (apart, shared):
+        assert epsilon_of(plan.events(), delta=0.0) == pytest.approx(1.0, rel=1e-3)
+    assert apart.question.key() != shared.question.key()

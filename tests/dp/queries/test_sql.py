@@ -48,6 +48,12 @@ def table(tmp_path):
         "SELECT COUNT(*) AS n FROM adult JOIN sexes USING (sex) WHERE word = 'man'",
         "SELECT sex AS s, COUNT(*) AS n FROM adult WHERE sex IN ('f', 'm') GROUP BY s",
         "SELECT sex AS age, COUNT(*) AS n FROM adult WHERE sex IN ('f', 'm') GROUP BY sex",
+        "SELECT sex AS S, COUNT(*) AS n FROM adult WHERE sex IN ('f', 'm') GROUP BY s",
+        """SELECT sex AS "A b", COUNT(*) AS n FROM adult WHERE sex IN ('f') GROUP BY "A b" """,
+        """
+        SELECT sexes.word AS w, COUNT(*) AS n FROM adult JOIN sexes USING (sex)
+        WHERE word IN ('man', 'woman') GROUP BY w
+        """,
         "SELECT COUNT(*) AS n, AVG(age) AS a FROM adult WHERE age >= 18 AND (sex = 'f')",
     ],
 )
@@ -100,6 +106,22 @@ def test_bins_may_have_a_name(table, group, tmp_path):
     assert answer.frame["b"].to_list() == ["[0, 25)", "[25, 50)", "[50, 75)", "[75, 100)"]
     release_answer(question, answer, tmp_path / "answer")
     assert halfmask.verify(tmp_path / "answer").holds
+
+
+def test_a_name_in_group_by_is_the_same_question_and_is_released(table, tmp_path):
+    where = "FROM adult WHERE sex IN ('f', 'm')"
+    question = query_sql(table, f"SELECT sex AS s, COUNT(*) AS n {where} GROUP BY s")
+    answer = question.answer(epsilon=1.0)
+    plain = query_sql(table, f"SELECT sex, COUNT(*) {where} GROUP BY sex").answer(epsilon=1.0)
+    assert plain.from_book
+    assert plain.frame.rows() == answer.frame.rows()
+    release_answer(question, answer, tmp_path / "answer")
+    assert halfmask.verify(tmp_path / "answer").holds
+
+
+def test_a_quoted_name_is_another_than_the_same_word_in_small_letters(table):
+    with pytest.raises(PolicyError, match="isn't in GROUP BY"):
+        query_sql(table, 'SELECT sex AS "S", COUNT(*) FROM adult GROUP BY s')
 
 
 def test_a_name_of_group_by_is_the_tables_column_first(table):
@@ -189,6 +211,8 @@ def test_a_charge_names_the_bins_of_its_question(table):
         ("SELECT COUNT(*) FROM adult GROUP BY 1", "a literal where a column"),
         ("SELECT COUNT(*) AS n FROM adult GROUP BY n", "the function COUNT where a column"),
         ("SELECT sex AS a, sex AS b, COUNT(*) FROM adult GROUP BY sex", "has twice"),
+        ("SELECT sex AS a, age AS a, COUNT(*) FROM adult GROUP BY a", "a name in GROUP BY that"),
+        ("SELECT sex AS a, COUNT(*) AS a FROM adult GROUP BY a", "a name in GROUP BY that"),
         ("SELECT age FROM adult", "isn't in GROUP BY"),
         ("SELECT MAX(age) FROM adult", "MAX"),
         ("SELECT DISTINCT COUNT(*) FROM adult", "DISTINCT"),

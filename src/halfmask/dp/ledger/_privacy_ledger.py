@@ -176,6 +176,49 @@ class PrivacyLedger:
         ((text,),) = file.rows("SELECT terms FROM budget")
         return cls(file, BudgetTerms.from_text(str(text)))
 
+    def update(self, table: object) -> PrivacyLedger:
+        """Let the same budget cover a new version of the table, too.
+
+        Parameters
+        ----------
+        table
+            The new version, with the same columns: rows were added, removed or changed.
+
+        Returns
+        -------
+        PrivacyLedger
+            The ledger of the new version. It refuses the version before.
+
+        Raises
+        ------
+        ParameterError
+            If the table has too many rows to add up exactly, or a row names no person.
+        DataError
+            If the table has other columns.
+
+        Notes
+        -----
+        **Guarantees.** The budget doesn't grow: charges of all versions add up, as if all people
+        were in each of them. Neighbours differ by all rows of one unit in every version. Each
+        mechanism reads one version, in which they differ by one unit at most, so it costs what it
+        costs on a table that never changed. The filters compose adaptively, which allows that new
+        rows depend on earlier answers. When a table is updated must not depend on a single person.
+
+        **Edge cases.** For a table of new people alone, parallel composition holds: set a budget of
+        its own for it. A question that was answered on an earlier version is charged again.
+        """
+        source = open_table(table)
+        self.terms.check_columns(source.dtypes)
+        _check_rows(source, self.terms.unit)
+        fingerprint = fingerprint_of(source)
+        with self._file.writing() as run:
+            ((text,),) = run("SELECT terms FROM budget")
+            terms = BudgetTerms.from_text(str(text))
+            if terms.fingerprint != fingerprint:
+                terms = replace(terms, fingerprint=fingerprint, version=terms.version + 1)
+                run("UPDATE budget SET terms = ?", (terms.to_text(),))
+        return type(self)(self._file, terms)
+
     @property
     def unit(self) -> PrivacyUnit:
         """What the budget protects."""
@@ -269,6 +312,8 @@ class PrivacyLedger:
             If it would cost more than is left.
         """
         _check_charge(events, purpose)
+        if question is not None and self.terms.version > 1:
+            question = f"{question} of version {self.terms.version}"
         written = json.dumps([event.to_json() for event in events], sort_keys=True)
         with self._file.writing() as run:
             if question is not None:
@@ -343,6 +388,12 @@ class PrivacyLedger:
             raise _no_share()
         share = float(str(allowed[0][0]))
         return share, self._cost_of(self._charged(self._file.rows, analyst), share)
+
+    @property
+    def shares(self) -> dict[str, tuple[float, float]]:
+        """By analyst, what each may spend, and has spent; see `share_of`."""
+        names = self._file.rows("SELECT name FROM analysts ORDER BY name")
+        return {str(name): self.share_of(str(name)) for (name,) in names}
 
     def _check_left(
         self,

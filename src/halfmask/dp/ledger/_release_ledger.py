@@ -96,7 +96,7 @@ def make(ledger: PrivacyLedger) -> Release[PrivacyLedger]:
     about: dict[str, Json] = {
         "dataset": terms.dataset,
         "unit": dict(unit.to_dict()),
-        "neighbours": f"{unit.sentence()}: added or removed",
+        "neighbours": f"{unit.sentence()}: added or removed{terms.everywhere}",
     }
     claim = Claim(
         model="differential-privacy",

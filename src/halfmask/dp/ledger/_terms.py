@@ -251,6 +251,8 @@ class BudgetTerms:
         The least and greatest value of columns, declared from general knowledge.
     keys
         The keys of columns that rows may be grouped by, declared from general knowledge.
+    version
+        How many versions of the table the budget was for so far, from 1.
     """
 
     dataset: str
@@ -262,9 +264,11 @@ class BudgetTerms:
     key: str
     bounds: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     keys: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    version: int = 1
 
     def __post_init__(self) -> None:
         owner = "PrivacyLedger"
+        integer_at_least(1, owner=owner, version=self.version)
         number_between(0, math.inf, owner=owner, low_open=True, epsilon=self.epsilon)
         number_between(0, 1, owner=owner, high_open=True, delta=self.delta)
         absent = [name for name in (*self.bounds, *self.keys) if name not in self.columns]
@@ -285,8 +289,33 @@ class BudgetTerms:
         return (
             f"All answers together are (epsilon {self.epsilon:g}, delta {self.delta:g})-"
             f"differentially private for {self.unit.sentence()}; neighbouring tables differ by "
-            "adding or removing that."
+            f"adding or removing that{self.everywhere}."
         )
+
+    @property
+    def everywhere(self) -> str:
+        """In which versions neighbours differ, in words; empty if there is one."""
+        return f", in all {self.version:,} versions of the table" if self.version > 1 else ""
+
+    def check_columns(self, dtypes: Mapping[str, pl.DataType]) -> None:
+        """Raise unless a new version of the table has the same columns.
+
+        Parameters
+        ----------
+        dtypes
+            The columns of the new version.
+
+        Raises
+        ------
+        DataError
+            If it has others.
+        """
+        if {name: str(dtype) for name, dtype in dtypes.items()} != self.columns:
+            raise DataError(
+                "The new version of the table has other columns, or columns of other types.",
+                hint="Analysts know names and types: give the same ones, or set a budget for "
+                "another data set.",
+            )
 
     def check_table(self, fingerprint: str) -> None:
         """Raise unless a table is the one that the budget was set for.
@@ -304,8 +333,8 @@ class BudgetTerms:
         if fingerprint != self.fingerprint:
             raise DataError(
                 "The table isn't the one that the budget was set for, or it has changed since.",
-                hint="Answers on both would add up. Restore the table, or set a budget for the "
-                "new one that takes into account what was answered on the old one.",
+                hint="Answers on both add up. Restore the table, or let the same budget cover the "
+                "new version, too: [[PrivacyLedger.update|halfmask budget update]].",
             )
 
     def check_person(self, person: str | None) -> None:
@@ -329,7 +358,10 @@ class BudgetTerms:
 
     def to_text(self) -> str:
         """Return the terms as JSON, for the ledger's own file."""
-        return json.dumps(asdict(self), sort_keys=True)
+        named = asdict(self)
+        if self.version == 1:
+            del named["version"]  # as earlier releases of halfmask read it
+        return json.dumps(named, sort_keys=True)
 
     @classmethod
     def from_text(cls, text: str) -> Self:

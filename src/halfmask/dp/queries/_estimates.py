@@ -189,17 +189,18 @@ class QuantileEstimate(BoundedEstimate):
 
 def estimates_of(question: Question) -> tuple[Estimate, ...]:
     """Return how each aggregate of a question is computed, in the order of the answer."""
-    return tuple(_estimate_of(each, question.dtypes) for each in question.aggregates)
+    return tuple(_estimate_of(each, question) for each in question.aggregates)
 
 
-def _estimate_of(asked: Aggregate, dtypes: Mapping[str, pl.DataType]) -> Estimate:
-    of = asked.column
+def _estimate_of(asked: Aggregate, question: Question) -> Estimate:
+    of, dtypes = asked.column, question.dtypes
     if of is None:
         return Estimate(asked, (Measure("rows"),))
+    counted = Measure("values", question.counted_by(of))
     if not isinstance(asked, BoundedAggregate):
         distinct = isinstance(asked, DistinctCount)
-        return Estimate(asked, (DistinctValues(column=of) if distinct else Measure("values", of),))
-    grid, counted = _grid_of(asked, dtypes), Measure("values", of)
+        return Estimate(asked, (DistinctValues(column=of) if distinct else counted,))
+    grid = _grid_of(asked, dtypes)
     how = grid, dtypes[of].is_float() or dtypes[of].is_decimal()
     centred = Measure("centred", of, grid)
     match asked:

@@ -80,7 +80,7 @@ _READ: Final[Mapping[Any, Callable[[str], Any]]] = {
     pl.Time: dt.time.fromisoformat,
 }
 #: More given keys than this don't fit into an answer.
-_MOST_KEYS: Final = 1 << 20
+MOST_KEYS: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -163,8 +163,8 @@ class Grouping:
                 "Either all columns of groups have given keys, or none has.",
                 hint="Give the keys of all, or of none and a delta to select them.",
             )
-        if math.prod(len(labels) for labels in made._listed()) > _MOST_KEYS:
-            raise ParameterError(f"A question may have at most {_MOST_KEYS:,} groups.")
+        if math.prod(len(labels) for labels in made._listed()) > MOST_KEYS:
+            raise ParameterError(f"A question may have at most {MOST_KEYS:,} groups.")
         return made
 
     @property

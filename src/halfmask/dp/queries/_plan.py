@@ -73,7 +73,8 @@ class QueryPlan:
             )
         if self.delta and not needs:
             raise ParameterError(
-                "Laplace noise with given keys takes no delta.", hint="Leave delta out."
+                "Laplace noise with given keys takes no delta.",
+                hint="Leave delta out. Keys of a joined public table are given, too.",
             )
 
     @cached_property

@@ -12,7 +12,7 @@ from halfmask.dp.queries._aggregates import Aggregate
 from halfmask.dp.queries._answer import PrivateAnswer, released
 from halfmask.dp.queries._grouping import Bins, Grouping, GroupKeys
 from halfmask.dp.queries._plan import Noise, QueryPlan
-from halfmask.dp.queries._question import PublicTable, Question
+from halfmask.dp.queries._question import PublicTable, Question, with_public_keys
 from halfmask.dp.queries._tallying import tally
 
 if TYPE_CHECKING:
@@ -157,7 +157,8 @@ class PrivateTable:
         ----------
         keys
             By column: a list of keys, `Bins`, or ``None`` for those of the ledger, or if it has
-            none, for keys that are selected privately, which costs epsilon and delta.
+            none, of a public table that is joined before; else keys are selected privately, which
+            costs epsilon and delta.
         """
         if self.grouping.keys:
             raise ParameterError("The table is grouped already.")
@@ -174,7 +175,7 @@ class PrivateTable:
             column: declared.get(column) if listed is None else listed
             for column, listed in keys.items()
         }
-        return replace(self, grouping=Grouping.of(given))
+        return replace(self, grouping=Grouping.of(with_public_keys(given, self.joins)))
 
     def select(self, *aggregates: Aggregate) -> PrivateQuery:
         """Return a question: aggregates of each group, or of all rows.
@@ -278,7 +279,7 @@ class PrivateQuery:
         charge, kept = ledger.book(
             plan.events(),
             purpose=self.question.purpose(),
-            question=f"{self.question.text(named=False)} {noise} {delta!r}",
+            question=f"{self.question.key()} {noise} {delta!r}",
             epsilon=epsilon,
             analyst=analyst,
         )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, SchemaError
 from halfmask.data import open_table
@@ -18,15 +21,22 @@ from halfmask.dp.queries._aggregates import (
     Variance,
     name_in_sql,
 )
+from halfmask.dp.queries._grouping import MOST_KEYS, Bins
+from halfmask.dp.queries._measures import present
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import polars as pl
-
     from halfmask.dp.ledger import BudgetTerms
-    from halfmask.dp.queries._grouping import Grouping
+    from halfmask.dp.queries._grouping import Grouping, GroupKeys
     from halfmask.dp.queries._row_condition import RowCondition
+
+
+#: Types of columns whose values stay the same ones as literals of keys.
+_EXACT_KEYS: Final = (
+    pl.String, pl.Boolean, pl.Date, pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16,
+    pl.UInt32,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,9 +64,50 @@ class PublicTable:
             )
         return cls(name, on, keyed, fingerprint_of(source))
 
+    def keys_of(self, column: str) -> tuple[Any, ...] | None:
+        """Return the values of a column, as keys of groups; ``None`` if they can't be keys.
+
+        Guarantees
+        ----------
+        They depend on this table alone, which is public by declaration: neighbouring private tables
+        have the same groups, so that keys cost nothing. A private row matches one row at most
+        (`of`), so it counts in one group at most, and no sensitivity changes.
+        """
+        if column not in self.frame.columns or not self.frame.height:
+            return None
+        values = self.frame[column].unique().sort(nulls_last=True)
+        exact = values.dtype in _EXACT_KEYS and len(values) <= MOST_KEYS
+        return tuple(values.to_list()) if exact else None
+
+    def complete(self) -> list[str]:
+        """Return the columns without a missing cell: a row that matches has a value of each."""
+        values = self.frame.select(
+            present(name, dtype) for name, dtype in self.frame.schema.items()
+        )
+        return [column.name for column in values if not column.null_count()]
+
     def joined(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Return the rows that match, with the columns of this table."""
         return rows.join(self.frame, on=self.on, how="inner", maintain_order="left")
+
+
+def with_public_keys(given: GroupKeys, joins: tuple[PublicTable, ...]) -> GroupKeys:
+    """Return keys of groups, with those of public tables for columns without any.
+
+    Keys are selected privately, as before, if that leaves a column without keys, or if two columns
+    are of one public table: not each pair of their values is one of its rows.
+    """
+    found: dict[str, tuple[Any, ...]] = {}
+    used: set[str] = set()
+    for column in (name for name, listed in given.items() if listed is None):
+        having = [each for each in joins if column in each.frame.columns]
+        listed = having[0].keys_of(column) if having else None
+        names = {each.name for each in having}
+        if listed is None or used & names:
+            return given
+        used |= names
+        found[column] = listed
+    return given if math.prod(map(len, found.values())) > MOST_KEYS else {**given, **found}
 
 
 _MOST_AGGREGATES: Final = 32
@@ -71,6 +122,8 @@ class Question:
     grouping: Grouping
     conditions: tuple[RowCondition, ...] = ()
     joins: tuple[PublicTable, ...] = ()
+    #: See `counted_by`.
+    of_one_count: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -91,8 +144,16 @@ class Question:
         absent = [name for name in dict.fromkeys(used) if name not in together]
         if absent:
             raise ColumnNotFoundError.of(absent, together, where="the table")
-        bounded = tuple(_bounded(each, terms) for each in _sharing(aggregates, conditions))
-        question = cls(together, bounded, grouping, conditions, joins)
+        of_one_count = _columns_of_one_count(
+            aggregates, _complete_columns(conditions, joins, grouping)
+        )
+        bounded = tuple(
+            replace(each, of=of_one_count[0], name=each.label)
+            if of_one_count and isinstance(each, Count) and each.of is None
+            else _bounded(each, terms)
+            for each in aggregates
+        )
+        question = cls(together, bounded, grouping, conditions, joins, of_one_count)
         _check_labels(question)
         for each in conditions:
             each.expression(together)
@@ -118,6 +179,22 @@ class Question:
             *self.grouping.labels,
             *(f"{each.label}{end}" for each in self.aggregates for end in ends),
         ]
+
+    def counted_by(self, column: str) -> str:
+        """Return the column whose count of values is that of a column, too.
+
+        Guarantees
+        ----------
+        Columns that share a count have a value in each row that counts, so the exact counts are
+        equal. One noisy count is then drawn and charged once, with the sensitivity of one count;
+        what is computed from it afterwards costs nothing (post-processing).
+        """
+        return self.of_one_count[0] if column in self.of_one_count else column
+
+    def key(self) -> str:
+        """Return the question as the ledger finds it again: what shares a count changes noise."""
+        shared = f" {json.dumps(self.of_one_count)}" if len(self.of_one_count) > 1 else ""
+        return f"{self.text(named=False)}{shared}"
 
     def text(self, *, named: bool = True) -> str:
         """Return the question as JSON, the same for each way to ask it."""
@@ -163,21 +240,26 @@ def _joined(
     return dtypes
 
 
-def _sharing(
-    aggregates: tuple[Aggregate, ...], conditions: tuple[RowCondition, ...]
-) -> tuple[Aggregate, ...]:
-    """Return aggregates with counts of rows as counts of a column that is in each of them.
+def _columns_of_one_count(aggregates: tuple[Aggregate, ...], complete: set[str]) -> tuple[str, ...]:
+    """Return the columns whose values one noisy count counts: each row that counts has them all."""
+    counted = (it.of for it in aggregates if isinstance(it, Count | Mean | Variance))
+    return tuple(dict.fromkeys(of for of in counted if of is not None and of in complete))
 
-    A mean needs such a count, so that both share one noisy number.
+
+def _complete_columns(
+    conditions: tuple[RowCondition, ...], joins: tuple[PublicTable, ...], grouping: Grouping
+) -> set[str]:
+    """Return columns without a missing cell in any row that counts, whatever the rows are.
+
+    Only the question and public tables say so. Whether a private column has missing cells is a
+    secret of its rows: a cost that depended on it would reveal it.
     """
-    present = {name for each in conditions for name in each.present()}
-    shared = [it.of for it in aggregates if isinstance(it, Mean | Variance) and it.of in present]
-    return tuple(
-        replace(each, of=shared[0], name=each.label)
-        if shared and isinstance(each, Count) and each.of is None
-        else each
-        for each in aggregates
-    )
+    found = {name for each in conditions for name in each.present()}
+    found |= {name for each in joins for name in each.complete()}
+    for column, keys in grouping.keys:
+        if isinstance(keys, Bins) or (keys is not None and None not in keys):
+            found.add(column)
+    return found
 
 
 def _bounded(each: Aggregate, terms: BudgetTerms) -> Aggregate:

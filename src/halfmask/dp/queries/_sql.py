@@ -86,7 +86,8 @@ def query_sql(
     Notes
     -----
     Keys of a group column are those given, those that ``WHERE`` lists (``c IN (...)``), or those
-    of the ledger. Without any, they are selected privately, which costs epsilon and delta.
+    of the ledger, or the values of a public table that has the column. Without any, they are
+    selected privately, which costs epsilon and delta.
 
     Examples
     --------
@@ -201,7 +202,9 @@ def _joined(table: PrivateTable, join: exp.Expr, public: Mapping[str, object]) -
 def _grouped(select: exp.Select, columns: Collection[str]) -> dict[str, tuple[str, Bins | None]]:
     """Return the columns of groups with their bins, by how they are written.
 
-    As in PostgreSQL, a name is one of the table's columns if it can be, else one of SELECT.
+    As in PostgreSQL, a name is one of the table's columns if it can be, else one of SELECT. Names
+    are resolved before anything is read: the question is the same one as with the column itself,
+    in the book and for the ledger, so a name changes neither noise nor cost.
     """
     group = select.args.get("group")
     if group is None:
@@ -209,13 +212,15 @@ def _grouped(select: exp.Select, columns: Collection[str]) -> dict[str, tuple[st
     beyond = sorted(set(given(group)) - {"expressions"})
     if beyond or not group.expressions:
         raise refused(f"GROUP BY with {beyond[0].upper() if beyond else 'no column'}")
-    named = {it.alias: it.this for it in select.expressions if isinstance(it, exp.Alias)}
+    named = _named(select)
     found: dict[str, tuple[str, Bins | None]] = {}
     for written in group.expressions:
         is_name = isinstance(written, exp.Column) and not written.table
         each = written
         if is_name and written.name not in columns:
-            each = named.get(written.name, written)
+            each, *others = named.get(_folded(written.this), [written])
+            if others:
+                raise refused("a name in GROUP BY that SELECT has twice")
         if isinstance(each, exp.WidthBucket):
             found[_text(each)] = (column_of(each.this), _bins(each))
         else:
@@ -223,6 +228,20 @@ def _grouped(select: exp.Select, columns: Collection[str]) -> dict[str, tuple[st
     if len({column for column, _ in found.values()}) < len(group.expressions):
         raise refused("GROUP BY of the same column twice")
     return found
+
+
+def _named(select: exp.Select) -> dict[str, list[exp.Expr]]:
+    """Return what SELECT gives each name to."""
+    found: dict[str, list[exp.Expr]] = {}
+    for each in select.expressions:
+        if isinstance(each, exp.Alias):
+            found.setdefault(_folded(each.args["alias"]), []).append(each.this)
+    return found
+
+
+def _folded(name: exp.Expr) -> str:
+    """Return a name as PostgreSQL compares it: in small letters unless it is quoted."""
+    return str(name.name) if name.args.get("quoted") else str(name.name).lower()
 
 
 def _text(node: exp.Expr) -> str:

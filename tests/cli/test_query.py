@@ -237,14 +237,13 @@ def test_what_is_left_for_each_analyst_is_shown(table, vault, capsys):
     assert run(capsys, *asked, "--epsilon", 0.8)[0] == 0
     show = ("budget", "show", "people", "--vault", vault)
     facts = json.loads(run(capsys, *show, "--json")[1])
-    close = {"rel": 1e-3}
-    assert facts["left"] == pytest.approx(0.6, **close)
+    assert facts["left"] == pytest.approx(0.6, rel=1e-3)
     assert facts["analysts"] == [
         {
             "analyst": name,
             "epsilon": allowed,
-            "spent": pytest.approx(spent, **close),
-            "left": pytest.approx(left, **close),
+            "spent": pytest.approx(spent, rel=1e-3),
+            "left": pytest.approx(left, rel=1e-3),
         }
         for name, allowed, spent, left in (("ann", 1.0, 0.6, 0.4), ("bob", 1.5, 0.0, 0.6))
     ]

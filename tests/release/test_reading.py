@@ -178,12 +178,12 @@ def test_what_is_no_release_of_rows_is_refused(tmp_path):
     with pytest.raises(VerificationError):
         read_release(tmp_path)
     with pytest.raises(ParameterError, match="must be the path"):
-        read_release(PEOPLE)
+        read_release(PEOPLE)  # type: ignore[arg-type] # on purpose
     out = write(tmp_path)
     with pytest.raises(ParameterError, match="no copy 1"):
         read_release(out, copy=1)
     with pytest.raises(ParameterError, match="ranges"):
-        read_release(out, ranges="middle")
+        read_release(out, ranges="middle")  # type: ignore[arg-type] # on purpose
 
 
 def test_the_manifest_says_the_type_before_the_recoding(tmp_path):

@@ -222,12 +222,13 @@ def _middles(low: pl.Series, high: pl.Series) -> pl.Series:
 
 def _columns_of(manifest: Manifest) -> list[_Column]:
     stated = manifest.details.get("columns")
-    if not isinstance(stated, Sequence) or not all(isinstance(it, Mapping) for it in stated):
+    found = [it for it in stated if isinstance(it, Mapping)] if isinstance(stated, Sequence) else []
+    if not found:
         raise VerificationError(
             f"A release of the kind {manifest.kind!r} has no rows of people.",
             hint="Its files are read as the documentation of its kind says.",
         )
-    return [_column_of(dict(it)) for it in stated]
+    return [_column_of(it) for it in found]
 
 
 def _column_of(stated: Mapping[str, Any]) -> _Column:

@@ -54,6 +54,7 @@ def test_lines_above_the_names_are_skipped(tmp_path):
         TITLE(book, sheet)
         sheet.merge_range("A1:B1", "Staff of 2026")
 
+    where = tmp_path / "a.xlsx"
     for fill in (TITLE, merged):
         where = write(tmp_path / "a.xlsx", fill)
         found = open_table(where, options=ReadOptions(skip_rows=2, missing=("?",))).read()

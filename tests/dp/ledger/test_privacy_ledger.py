@@ -418,7 +418,7 @@ def test_a_new_version_of_the_table_has_the_same_budget(ledger, tmp_path):
 
 
 def test_only_the_newest_version_is_opened(ledger, tmp_path):
-    with pytest.raises(DataError, match="PrivacyLedger.update"):
+    with pytest.raises(DataError, match=r"PrivacyLedger\.update"):
         ledger.check_table(GROWN)
     ledger.update(GROWN)
     again = reopened(tmp_path)

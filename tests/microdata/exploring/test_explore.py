@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -274,7 +275,7 @@ def test_a_sample_of_rows_is_drawn_and_stated():
 
 @pytest.mark.slow
 def test_points_are_seen_as_they_come():
-    seen = []
+    seen: list[Any] = []
     found = explore(PEOPLE, POLICY, k=[2, 400], methods=["mondrian", "mdav"], watch=seen.append)
 
     counts = [len(each.points) + len(each.refused) for each in seen]

@@ -123,7 +123,7 @@ def _most_common(cells: pl.Series, most: int) -> list[tuple[object, int]]:
 def _nearly(cells: pl.Series) -> str:
     """Return what most of the first cells of a column of text are, if not text."""
     first = cells.head(_FIRST)
-    fitting = {kind: first.len() - cast(first).null_count() for kind, cast in _CASTS.items()}
+    fitting = {kind: first.len() - read(first).null_count() for kind, read in _CASTS.items()}
     return next((kind for kind, fit in fitting.items() if fit > _NEARLY * first.len()), "")
 
 

@@ -35,6 +35,20 @@ def cells(before, after):
     return sum(after[name].null_count() - before[name].null_count() for name in before.columns)
 
 
+def test_the_plan_counts_the_cells_of_each_column():
+    """Those that were missing before aren't counted."""
+    table = pl.DataFrame({"a": [1, 1, 2, None], "b": ["x", "x", "x", "x"]})
+    mask = LocalSuppression(columns=("a", "b"), k=3)
+
+    plan = mask.fit(table, KEY)
+
+    after = plan.apply(table, 0)
+    assert dict(plan.suppressed) == {
+        name: after[name].null_count() - table[name].null_count() for name in table.columns
+    }
+    assert sum(plan.suppressed.values()) > 0
+
+
 def agreeing(rows, places):
     """For each row the rows that agree with it on some columns: all pairs are compared."""
     return [

@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 def show_masked(release: Release[MaskFacts], screen: Console, *, verbose: bool) -> None:
     """Show what attacks found on masked rows."""
+    from halfmask.microdata.masked import suppressed_of  # noqa: PLC0415 - behind the release
+
     del verbose
+    if (said := suppressed_of(release)) is not None:
+        screen.print(printable(said), soft_wrap=True)
     found = release.facts.assessment
     if found is None:
         screen.print("\nRisk and utility weren't measured: too few rows, or only tokens.")

@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from halfmask.description._sensitive_words import Topic
+from halfmask.description._survey_words import HOUSEHOLD, HOUSEHOLD_WORDS, NUMBER_BEFORE
 from halfmask.description.column_words import ID_WORDS, MEASURE_WORDS, PERSON_WORDS, TOPICS
 
 CAMEL = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
@@ -73,6 +74,8 @@ def hint_of(name: str) -> NameHint | None:
     ]
     strong = [hit for hit in found if not hit[2].weak]
     measures = any(word in MEASURE_WORDS for word in words)
+    if _numbers_households(words):
+        return NameHint(HOUSEHOLD, strong=True, measures=measures)
     if any(a in PERSON_WORDS and b in ID_WORDS for a, b in itertools.pairwise(words)):
         return NameHint(PERSONS_NUMBER, strong=True, measures=measures)
     if not strong and (topic := _inside(words)) is not None:
@@ -89,6 +92,16 @@ def hint_of(name: str) -> NameHint | None:
         strong=alone or not topic.weak,
         measures=measures,
         of_calendar=words[-1] in CALENDAR_WORDS,
+    )
+
+
+def _numbers_households(words: tuple[str, ...]) -> bool:
+    """Return whether the last two words are of a household and of a number."""
+    if len(words) < 2:
+        return False
+    first, last = words[-2:]
+    return (first in HOUSEHOLD_WORDS and last in ID_WORDS) or (
+        first in NUMBER_BEFORE and last in HOUSEHOLD_WORDS
     )
 
 

@@ -10,6 +10,7 @@ Articles 4, 9 and 10 of the GDPR, and the words for them that tables use.
 from __future__ import annotations
 
 from halfmask.description._sensitive_words import SENSITIVE, Topic
+from halfmask.description._survey_words import SURVEYS
 
 
 def _split_words(text: str) -> frozenset[str]:
@@ -227,7 +228,8 @@ TOPICS = (
         "provincia, estado, pais, nacionalidad, citta, comune, regione, stato, paese, "
         "nazionalita, cidade, nacionalidade, stad, gemeente, woonplaats, nationaliteit, miasto, "
         "kraj, город, страна, 城市, 国家, precinct, ward, parish, constituency, urban, rural, "
-        "metropolitan, city size, town size, distance from home, commute, time to work",
+        "metropolitan, city size, town size, distance from home, commute, time to work, "
+        "urbrur, urban rural",
         "categorical",
     ),
     Topic(
@@ -271,12 +273,19 @@ TOPICS = (
         "quasi_identifier",
         "marital, marital status, maritalstatus, married, civil status, familienstand, "
         "zivilstand, beziehungsstatus, etat civil, situation familiale, estado civil, "
-        "stato civile, burgerlijke staat, relationship, spouse, partner, children, "
-        "number of children, kids, siblings, dependents, dependants, household size, hhsize, "
-        "family size, household, household type, kinder, kinderzahl, haushaltsgrosse, enfants, "
-        "hijos, figli, filhos, kinderen, widowed, divorced, twins, single parent, never married, "
-        "ever married, evermarr, nevermarr, marr, sibs, brothers, sisters, birth order, parity, "
-        "number of kids, nkids, youngest child, dependent children, family status",
+        "stato civile, burgerlijke staat, relationship, spouse, partner, household type, widowed, "
+        "divorced, single parent, never married, ever married, evermarr, nevermarr, marr, "
+        "family status, civil, hhcivil, relat, relate, relhead, relationship to head",
+        "categorical",
+        inside=30,
+    ),
+    Topic(
+        "family",
+        "quasi_identifier",
+        "children, number of children, kids, siblings, dependents, dependants, household size, "
+        "hhsize, family size, household, kinder, kinderzahl, haushaltsgrosse, enfants, hijos, "
+        "figli, filhos, kinderen, twins, sibs, brothers, sisters, birth order, parity, "
+        "number of kids, nkids, youngest child, dependent children",
         inside=30,
     ),
     Topic(
@@ -314,13 +323,7 @@ TOPICS = (
         "waist, hip circumference, ht, wt, hgt, wgt, weight kg, wtkg, height cm, taille, "
         "poids, peso, altezza, estatura, lengte",
     ),
-    Topic(
-        "how a sample was drawn, which differs by group",
-        "quasi_identifier",
-        "sampling weight, sample weight, survey weight, household weight, person weight, "
-        "final weight, fnlwgt, design weight, stratum, strata, psu",
-        "numeric",
-    ),
+    *SURVEYS,
     Topic(
         "home",
         "quasi_identifier",

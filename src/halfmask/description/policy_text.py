@@ -14,7 +14,7 @@ import tomlkit
 from halfmask.data import Column
 from halfmask.data.value_patterns import PATTERNS
 from halfmask.description.column_names import words_of
-from halfmask.description.proposal import proposed_person
+from halfmask.description.proposal import numbers_households, proposed_person
 
 if TYPE_CHECKING:
     from halfmask.description._coordinates import CoordinatePair
@@ -80,6 +80,10 @@ How the table is read. Markers of missing values are often "?", "NA" or "-999": 
 values, they count as a category of their own.
 [input]
 missing = ["", "?", "NA"]"""
+HOUSEHOLD = """\
+The identifier {column} numbers households: {distinct:,} in {rows:,} rows. It is dropped. Name it
+under person only to count each household once in a group, which is stricter than each person. The
+mask record-swapping and `halfmask assess risk --household` take it."""
 DECLARED = """\
 How these columns write numbers, dates and times. The release holds plain numbers and ISO dates.
 Check that day and month, or decimals and thousands, aren't swapped."""
@@ -203,10 +207,18 @@ def _write_person(proposals: Sequence[Proposal], wanted: Wanted | None) -> Itera
         return
     found = proposed_person(proposals)
     if found is not None:
-        evidence = found.evidence
-        rows = round(evidence["rows"] * (1 - evidence["missing_share"]))
-        name, distinct = toml_value(found.name), int(evidence["distinct"])
-        yield comment_of(PERSON.format(column=name, distinct=distinct, rows=rows))
+        yield _count_in(PERSON, found)
+    for each in proposals:
+        if each.role == "identifier" and numbers_households(each.name):
+            yield _count_in(HOUSEHOLD, each)
+
+
+def _count_in(text: str, proposal: Proposal) -> str:
+    """Return a comment on an identifier with its values and its rows."""
+    evidence = proposal.evidence
+    rows = round(evidence["rows"] * (1 - evidence["missing_share"]))
+    name, distinct = toml_value(proposal.name), int(evidence["distinct"])
+    return comment_of(text.format(column=name, distinct=distinct, rows=rows))
 
 
 def _write_input(proposals: Sequence[Proposal]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,6 +18,8 @@ from halfmask.data.text_forms import TextForm, form_of, form_of_digits
 from halfmask.data.value_patterns import pattern_shares
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from numpy.typing import NDArray
 
 # Forms are looked for in so many different values; a share of them is known to about 2 %.
@@ -68,6 +70,8 @@ class ColumnProfile:
     normalize: tuple[Normalization, ...] = ()
     coded: int = 0
     names: float = 0.0
+    # Whether most of its numbers have labels in the file.
+    labelled: bool = False
 
     @property
     def date_format(self) -> str | None:
@@ -96,6 +100,15 @@ class ColumnProfile:
     def uniqueness(self) -> float:
         """Different values by rows with a value."""
         return self.distinct / self.filled if self.filled else 0.0
+
+
+def profile_all(
+    frame: pl.DataFrame, labelled: Collection[str] = frozenset()
+) -> dict[str, ColumnProfile]:
+    """Return the profile of each column; some have labels for most of their numbers."""
+    profiles = {name: profile_of(frame[name]) for name in frame.columns}
+    found = {name: replace(profiles[name], labelled=True) for name in labelled if name in profiles}
+    return profiles | found
 
 
 def profile_of(values: pl.Series) -> ColumnProfile:

@@ -10,16 +10,11 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from halfmask.data import Column, Kind, Role
-from halfmask.data.value_patterns import PATTERNS
-from halfmask.description.column_names import NameHint, hint_of
-from halfmask.description.thresholds import FEW_VALUES, NEARLY_OF_FORM, SINGLES_OUT
-from halfmask.description.verdicts import (
-    RoleVerdict,
-    has_free_text,
-    is_nearly_unique,
-    judge,
-    values_text,
-)
+from halfmask.description._column_kinds import judge_kind
+from halfmask.description._survey_words import HOUSEHOLD
+from halfmask.description.column_names import hint_of
+from halfmask.description.thresholds import SINGLES_OUT
+from halfmask.description.verdicts import RoleVerdict, is_nearly_unique, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,14 +28,6 @@ if TYPE_CHECKING:
 
 # Values of columns with these roles are counted: in classes, and by guarantees.
 COUNTED_ROLES = frozenset({"quasi_identifier", "sensitive"})
-# What to do with places that are written in one column.
-PLACES = {
-    "coordinates": "Its values are points in one text. Split them into two columns of numbers.",
-    "degrees": "Its values are degrees and minutes. Write them as decimal degrees.",
-    "h3": "Its values are cells of H3, which have coarser ones above them.",
-}
-# The least code of five digits without a zero in front.
-SHORTEST_CODE = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,14 +91,14 @@ class Proposal:
 def propose_by_itself(profile: ColumnProfile) -> Proposal | None:
     """Return the proposal that name and values of the column suffice for, or ``None``."""
     hint = hint_of(profile.name)
-    kind, why = _judge_kind(profile, hint)
+    kind, why = judge_kind(profile, hint)
     verdict = judge(profile, hint)
     return None if verdict is None else _make_proposal(profile, verdict, kind, why)
 
 
 def propose_by_gain(profile: ColumnProfile, gain: float) -> Proposal:
     """Return the proposal for a column that only counting it with others can judge."""
-    kind, why = _judge_kind(profile, hint_of(profile.name))
+    kind, why = judge_kind(profile, hint_of(profile.name))
     if gain >= SINGLES_OUT:
         verdict = RoleVerdict(
             "quasi_identifier",
@@ -132,7 +119,7 @@ def propose_by_gain(profile: ColumnProfile, gain: float) -> Proposal:
 
 def propose_by_company(profile: ColumnProfile, share: float, columns: int) -> Proposal:
     """Return the proposal for a column that singles out only together with many others."""
-    kind, why = _judge_kind(profile, hint_of(profile.name))
+    kind, why = judge_kind(profile, hint_of(profile.name))
     verdict = RoleVerdict(
         "quasi_identifier",
         f"Its name says nothing, but on it and {columns - 1} more such columns together "
@@ -145,16 +132,22 @@ def propose_by_company(profile: ColumnProfile, share: float, columns: int) -> Pr
 
 def propose_as_source(profile: ColumnProfile, role: Role, derivation: Derivation) -> Proposal:
     """Return the proposal for a column that follows from others of this role."""
-    kind, why = _judge_kind(profile, hint_of(profile.name))
+    kind, why = judge_kind(profile, hint_of(profile.name))
     return _make_proposal(
         profile, RoleVerdict(role, derivation.reason, derivation.brief), kind, why
     )
 
 
+def propose_as_found(profile: ColumnProfile, verdict: RoleVerdict) -> Proposal:
+    """Return the proposal for a column that others of the table have judged."""
+    kind, why = judge_kind(profile, hint_of(profile.name))
+    return _make_proposal(profile, verdict, kind, why)
+
+
 def propose_as_told(profile: ColumnProfile, role: Role) -> Proposal:
     """Return the proposal for a column whose role the owner gave."""
     hint = hint_of(profile.name)
-    kind, why = _judge_kind(profile, hint)
+    kind, why = judge_kind(profile, hint)
     found = _make_proposal(
         profile, RoleVerdict(role, "You gave this role.", "given by you"), kind, why
     )
@@ -254,91 +247,6 @@ def _find_form(profile: ColumnProfile, kind: Kind) -> TextForm | None:
     return profile.form if wanted.get(kind, False) else None
 
 
-def _judge_kind(profile: ColumnProfile, hint: NameHint | None) -> tuple[Kind, str]:
-    """Return the kind of a column and the sentence that says why: the first case that fits."""
-    strong = hint is not None and hint.strong
-    is_geo = strong and hint is not None and hint.topic.kind == "geo"
-    is_named_text = strong and hint is not None and hint.topic.kind == "text"
-    is_code = hint is not None and not strong and hint.topic.role == "identifier"
-    place = next(
-        (
-            why
-            for name, why in PLACES.items()
-            if profile.patterns.get(name, 0) >= PATTERNS[name].least
-        ),
-        None,
-    )
-    numeric, distinct = profile.dtype.is_numeric(), profile.distinct
-    form = profile.form
-    counted = "" if form is None else f" {form.counted()}".rstrip() + _say_other_form(form)
-    spelled = "" if form is None else form.spelling
-    cases: tuple[tuple[bool, Kind, str], ...] = (
-        (profile.dtype.is_temporal(), "datetime", "Its type is one of dates or times."),
-        (
-            profile.date_format is not None,
-            "datetime",
-            f"Its values are dates stored as text ({profile.date_format}).{counted}",
-        ),
-        (place is not None, "geo", place or ""),
-        (is_geo, "geo", f"Its values are places: codes or coordinates.{_say_cut(profile)}"),
-        (numeric and distinct <= 2, "categorical", "It has two different values or fewer."),
-        (
-            numeric and is_code and distinct <= FEW_VALUES,
-            "categorical",
-            "By its name its numbers are codes, which have no order.",
-        ),
-        (numeric, "numeric", f"Its values are numbers.{_say_infinite(form)}"),
-        (has_free_text(profile), "text", "Its values are free text."),
-        (
-            profile.is_number_text and distinct > 2,
-            "numeric",
-            f"Its values are numbers stored as text ({spelled}).{counted}",
-        ),
-        (
-            not strong and profile.patterns.get("postcode", 0) >= PATTERNS["postcode"].least,
-            "geo",
-            "Its values are postal codes by their form.",
-        ),
-        (profile.ranges >= 0.8, "ordinal", "Its values are ranges, which have an order."),
-        (
-            is_named_text and distinct > FEW_VALUES,
-            "text",
-            f"It has {distinct:,} different texts.",
-        ),
-        (
-            True,
-            "categorical",
-            f"It has {values_text(distinct)} without a clear order.{_say_nearly(form)}",
-        ),
-    )
-    return next((kind, why) for fits, kind, why in cases if fits)
-
-
-def _say_cut(profile: ColumnProfile) -> str:
-    """Say of numbers that are codes of five digits, and of fewer, that zeros got lost."""
-    low, high = profile.low or 0, profile.high or 0
-    cut = profile.whole_numbers and 0 < low < SHORTEST_CODE <= high < 10 * SHORTEST_CODE
-    return " They lost leading zeros: make them texts of five digits again." if cut else ""
-
-
-def _say_infinite(form: TextForm | None) -> str:
-    if form is None or not form.is_number:
-        return ""
-    return f" {form.others:,} of {form.fits + form.others:,} cells are infinite."
-
-
-def _say_other_form(form: TextForm | None) -> str:
-    return f" They also fit the form {form.also}." if form is not None and form.also else ""
-
-
-def _say_nearly(form: TextForm | None) -> str:
-    """Say of a column of categories how many of its cells are numbers or dates."""
-    if form is None or form.share < NEARLY_OF_FORM or form.holds:
-        return ""
-    what = "numbers" if form.is_number else "dates or times"
-    return f" Most look like {what} ({form.spelling}). {form.counted()}"
-
-
 #: Fewer different values than these, or than this share of the rows, are no persons.
 _FEWEST_PERSONS: Final = 20
 _LEAST_SHARE: Final = 0.01
@@ -365,12 +273,19 @@ def proposed_person(proposals: Iterable[Proposal]) -> Proposal | None:
         for each in proposals
         if each.role == "identifier"
         and each.kind != "datetime"
+        and not numbers_households(each.name)
         and _repeats(
             int(each.evidence["distinct"]),
             round(each.evidence["rows"] * (1 - each.evidence["missing_share"])),
         )
     ]
     return max(found, key=lambda each: each.evidence["distinct"], default=None)
+
+
+def numbers_households(name: str) -> bool:
+    """Return whether a column of this name numbers households, so that several people share one."""
+    hint = hint_of(name)
+    return hint is not None and hint.topic is HOUSEHOLD
 
 
 def repeated_identifiers(source: Source, identifiers: Iterable[str]) -> dict[str, tuple[int, int]]:

@@ -18,8 +18,9 @@ from halfmask.data import Role, Schema, open_table
 from halfmask.data.frames import to_polars
 from halfmask.description._coordinates import CoordinatePair, find_pairs
 from halfmask.description._derived import Derivations
+from halfmask.description._survey import propose_of_survey
 from halfmask.description.policy_text import policy_text, toml_value
-from halfmask.description.profile import ColumnProfile, profile_of
+from halfmask.description.profile import ColumnProfile, profile_all
 from halfmask.description.proposal import (
     Proposal,
     propose_as_point,
@@ -200,8 +201,8 @@ def describe(
     'sensitive'
     """
     known = dict(roles or {})
-    frame, rows = _read_described_rows(table, sample, known)
-    profiles = {name: profile_of(frame[name]) for name in frame.columns}
+    frame, rows, labelled = _read_described_rows(table, sample, known)
+    profiles = profile_all(frame, labelled)
     judged, searched = _judge_columns(frame, profiles, known)
     singling = searched or single_out(frame, _open_names(profiles, judged))
     # A column with one value can't single out, and identifiers weren't asked.
@@ -226,25 +227,27 @@ def propose_columns(table: object, roles: Mapping[str, Role]) -> dict[str, Propo
 
     So if all columns have a role, nobody looks for sets of columns that single people out.
     """
-    frame, _ = _read_described_rows(table, None, roles)
-    profiles = {name: profile_of(frame[name]) for name in frame.columns}
+    frame, _, labelled = _read_described_rows(table, None, roles)
+    profiles = profile_all(frame, labelled)
     judged, _ = _judge_columns(frame, profiles, roles)
     return {name: judged[name] for name in profiles}
 
 
 def _read_described_rows(
     table: object, sample: int | None, known: Mapping[str, Role]
-) -> tuple[pl.DataFrame, int]:
-    """Return the rows to look at, and how many the table has, or raise."""
+) -> tuple[pl.DataFrame, int, frozenset[str]]:
+    """Return the rows to look at, how many there are, and the labelled columns, or raise."""
     if sample is not None:
         integer_at_least(1, owner="describe", sample=sample)
+    if isinstance(table, str | Path):
+        table = open_table(table)
     frame, rows = _read_rows(table, sample)
     if not frame.width or not rows:
         raise DataError(
             f"There is nothing to describe: the table has {frame.width} columns and {rows} rows."
         )
     _check_roles(known, frame.columns)
-    return frame, rows
+    return frame, rows, getattr(table, "labelled", frozenset())
 
 
 def _judge_columns(
@@ -255,6 +258,7 @@ def _judge_columns(
         name: propose_as_told(profile, known[name]) if name in known else propose_by_itself(profile)
         for name, profile in profiles.items()
     }
+    clear |= propose_of_survey(frame, profiles, known)
     clear |= _propose_points(frame, profiles, known)
     told = {name: found for name, found in clear.items() if name in known and found is not None}
     if len(told) == len(profiles):
@@ -355,8 +359,6 @@ def _with_gain(proposal: Proposal, gain: float) -> Proposal:
 
 def _read_rows(table: object, sample: int | None) -> tuple[pl.DataFrame, int]:
     """Return the rows to look at, and how many the table has."""
-    if isinstance(table, str | Path):
-        table = open_table(table)
     if isinstance(table, Batched):
         return _draw_rows(table.batches(), _most_rows(len(table.columns), sample))
     frame = to_polars(table)

@@ -13,6 +13,7 @@ import polars as pl
 
 from halfmask.data.value_patterns import PATTERNS
 from halfmask.description import thresholds
+from halfmask.description._survey_words import SAMPLING_WEIGHT
 
 if TYPE_CHECKING:
     from halfmask.data import Role
@@ -174,9 +175,37 @@ def _by_name(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | Non
     return RoleVerdict(topic.role, f"{reason}.", brief, certain=not hint.inside)
 
 
+def is_sampling_weight(profile: ColumnProfile, hint: NameHint | None) -> bool:
+    """Return whether name and values are those of a sampling weight: no weight is negative."""
+    named = hint is not None and hint.topic is SAMPLING_WEIGHT
+    return named and profile.is_number and (profile.low or 0) >= 0 and (profile.high or 0) > 0
+
+
+def judge_weight(profile: ColumnProfile, why: str) -> RoleVerdict:
+    """Return the verdict on a column that is a sampling weight, as a sentence says."""
+    if profile.distinct == 1 and not profile.missing:
+        same = f"{why} It is the same in every row, which says nothing of a person."
+        return RoleVerdict("insensitive", same, "a constant sampling weight")
+    return RoleVerdict(
+        "quasi_identifier",
+        f"{why} Estimates need it unchanged: make it insensitive only if it tells no more than "
+        "the other columns of the release.",
+        "a sampling weight",
+    )
+
+
+def _by_weight(profile: ColumnProfile, hint: NameHint | None) -> RoleVerdict | None:
+    """Judge sampling weights by their name."""
+    if not is_sampling_weight(profile, hint):
+        return None
+    return judge_weight(profile, f"Its name speaks of {SAMPLING_WEIGHT.about}.")
+
+
 def can_be(profile: ColumnProfile, hint: NameHint) -> bool:
     """Return whether the values can be what the name seems to say."""
     topic = hint.topic
+    if topic is SAMPLING_WEIGHT and profile.filled:
+        return is_sampling_weight(profile, hint)
     if hint.inside and profile.distinct > topic.inside:
         return False
     if topic.most is not None and profile.distinct > topic.most:
@@ -308,6 +337,7 @@ RULES = (
     _by_form,
     _by_text,
     _by_names,
+    _by_weight,
     _by_name,
     _by_weak_name,
     _by_date_or_place,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import comb, fsum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 import numpy as np
@@ -146,7 +147,7 @@ class LocalSuppression(CheckedMask):
                 )
         return {name: dtypes[name] for name in self.columns}
 
-    def fit(self, table: pl.DataFrame, key: bytes) -> HeldColumns:
+    def fit(self, table: pl.DataFrame, key: bytes) -> SuppressedCells:
         """Return the plan, which holds the columns; see `TableMask`."""
         self.written(table.schema)
         if table.height < self.k:
@@ -157,15 +158,15 @@ class LocalSuppression(CheckedMask):
             )
         costs = [float((self.importance or {}).get(name, 1.0)) for name in self.columns]
         missing = repaired(table.select(self.columns), self._compared(), costs, k=self.k)
-        return HeldColumns(
-            table.select(
-                pl.when(pl.lit(pl.Series(missing[:, j])))
-                .then(pl.lit(None, dtype=table.schema[name]))
-                .otherwise(pl.col(name))
-                .alias(name)
-                for j, name in enumerate(self.columns)
-            )
+        kept = table.select(
+            pl.when(pl.lit(pl.Series(missing[:, j])))
+            .then(pl.lit(None, dtype=table.schema[name]))
+            .otherwise(pl.col(name))
+            .alias(name)
+            for j, name in enumerate(self.columns)
         )
+        n_cells = missing.sum(axis=0).tolist()
+        return SuppressedCells(kept, dict(zip(self.columns, n_cells, strict=True)))
 
     def claims(self, columns: Sequence[str], read: ReadColumns) -> list[Claim]:
         """Return the claim, with both ways of counting; see `ClaimingMask`.
@@ -190,6 +191,14 @@ class LocalSuppression(CheckedMask):
         """Return the sets of columns on which rows are compared."""
         places = range(len(self.columns))
         return list(combinations(places, self.subsets or len(self.columns)))
+
+
+class SuppressedCells(HeldColumns):
+    """A plan that holds the columns, and how many cells of each it has made missing."""
+
+    def __init__(self, columns: pl.DataFrame, suppressed: Mapping[str, int]) -> None:
+        super().__init__(columns)
+        self.suppressed = MappingProxyType(dict(suppressed))
 
 
 Ints: TypeAlias = NDArray[np.int64]

@@ -111,6 +111,7 @@ class MaskedTable:
     masked: Source
     unmasked: Source
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    suppressed: Mapping[str, int] = field(default_factory=dict)
     ordinal: Container[str] | None = None
 
     @classmethod
@@ -185,6 +186,7 @@ class MaskedTable:
             self,
             masked=with_texts(source.through(lambda reader: ChangedReader(reader, mask, plan))),
             counts={**self.counts, **getattr(plan, "counts", {})},
+            suppressed={**self.suppressed, **getattr(plan, "suppressed", {})},
         )
 
     def _rows_for(self, mask: TableMask, wanted: Sequence[str], source: Source) -> pl.DataFrame:

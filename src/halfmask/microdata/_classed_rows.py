@@ -68,6 +68,7 @@ class ClassedRows:
     key: bytes
     engine: Engine
     mask_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    suppressed: Mapping[str, int] = field(default_factory=dict)
     persons: PersonCodes | None = None
     people: pl.DataFrame | None = None
     trees: Mapping[str, pl.DataFrame] = field(default_factory=dict)

@@ -111,6 +111,7 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
         key=key,
         engine=engine,
         mask_counts=behind.counts,
+        suppressed=behind.suppressed,
         persons=fit.persons,
         people=None if placed is None or people is None else people.people,
         trees={} if placed is None else placed.trees,

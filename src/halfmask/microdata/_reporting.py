@@ -180,6 +180,8 @@ def _treatment(prepared: ClassedRows, name: str) -> str:
     steps = [f"masked: {_in_words(mask)}" for mask in prepared.policy.masks_of(name)]
     if name in prepared.mask_counts:
         steps.append(counted_in_words(prepared.mask_counts[name]))
+    if name in prepared.suppressed:
+        steps.append(f"{prepared.suppressed[name]:,} cells made missing")
     if name in prepared.plan.quasi_identifiers:
         plan = prepared.plan
         steps.append(TREATMENTS[plan.recoding_of(name).name])
@@ -208,6 +210,18 @@ def counted_in_words(counts: Mapping[str, int]) -> str:
     """
     found = ", ".join(f"{n:,} {each}" for each, n in counts.items())
     return f"found: {found or 'none'}"
+
+
+def suppressed_in_words(cells: Mapping[str, int], n_rows: int) -> str:
+    """Return how many cells of each column were made missing, for a line of the terminal.
+
+    Examples
+    --------
+    >>> suppressed_in_words({"age": 1_200, "sex": 0}, 10_000)
+    'Suppressed cells: 1,200; age 1,200 (12.0%), sex 0 (0.0%).'
+    """
+    by_column = ", ".join(f"{name} {n:,} ({n / n_rows:.1%})" for name, n in cells.items())
+    return f"Suppressed cells: {sum(cells.values()):,}; {by_column}."
 
 
 def _in_words(mask: Mask | TableMask) -> str:

@@ -25,7 +25,7 @@ from halfmask.microdata._class_fit import redraw
 from halfmask.microdata._masked_rows import MaskedRows, changed, draws_of, released_columns
 from halfmask.microdata._moved_places import assess_moved
 from halfmask.microdata._policy_checks import whose_columns, with_hierarchies
-from halfmask.microdata._reporting import counted_in_words
+from halfmask.microdata._reporting import counted_in_words, suppressed_in_words
 from halfmask.microdata._writing import write_parts
 from halfmask.microdata.mask_section import stated_parameters
 from halfmask.microdata.opening import behind_masks
@@ -123,8 +123,29 @@ def details(release: Release[MaskFacts]) -> Mapping[str, Json]:
         risk={name: it for name, it in numbers.items() if name in RISK}
         | _of_places(places, ("columns", "risks", "attacks")),
         utility={name: it for name, it in numbers.items() if name not in RISK}
-        | _of_places(places, ("columns", "utility")),
+        | _of_places(places, ("columns", "utility"))
+        | _of_suppressed(_suppressed_cells(release)),
     ).to_details()
+
+
+def suppressed_of(release: Release[MaskFacts]) -> str | None:
+    """Return how many cells of each column masks made missing, in words; ``None`` if none can."""
+    cells = _suppressed_cells(release)
+    return suppressed_in_words(cells, release.rows["out"]) if cells else None
+
+
+def _suppressed_cells(release: Release[MaskFacts]) -> Mapping[str, int]:
+    """Return how many cells of each released column masks made missing; of none if accounted."""
+    rows: MaskedRows = release.source
+    if any(it.basis == "accounted" for it in release.claims):
+        return {}
+    return {
+        name: rows.table.suppressed[name] for name in rows.columns if name in rows.table.suppressed
+    }
+
+
+def _of_suppressed(cells: Mapping[str, int]) -> dict[str, Json]:
+    return {"suppressed_cells": dict(cells)} if cells else {}
 
 
 def _published(release: Release[MaskFacts]) -> MaskFacts:
@@ -144,7 +165,10 @@ def _of_places(places: list[dict[str, Json]], names: Sequence[str]) -> dict[str,
 def shown(release: Release[MaskFacts]) -> ShownTable:
     """Return each claim with its columns."""
     claims = [(it.sentence(), ", ".join(map(str, _columns_of(it)))) for it in release.claims]
-    return ("claim", "columns"), claims, (f"Rows: {release.rows['in']:,} read.",)
+    said = [f"Rows: {release.rows['in']:,} read."]
+    if (suppressed := suppressed_of(release)) is not None:
+        said.append(suppressed)
+    return ("claim", "columns"), claims, said
 
 
 def _claims(rows: MaskedRows) -> Iterator[Claim]:
@@ -286,9 +310,25 @@ def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:
         TableBlock(
             title="Columns", columns=("column", "role", "technique"), rows=columns, caption=kept
         ),
+        *_suppressed_blocks(_suppressed_cells(release), rows.n_out),
         *_measured_blocks(rows, facts.assessment),
         *(block for each in facts.places for block in (*_warned(each.warning), *each.blocks())),
     ]
+
+
+def _suppressed_blocks(cells: Mapping[str, int], n_rows: int) -> Sequence[AnyBlock]:
+    """Return how many cells of each column local suppression made missing."""
+    if not cells:
+        return ()
+    counted = [[name, f"{n:,}", f"{n / n_rows:.1%}"] for name, n in cells.items()]
+    return (
+        TableBlock(
+            title="Suppressed cells",
+            columns=("column", "cells", "share of rows"),
+            rows=counted,
+            caption=f"{sum(cells.values()):,} cells were made missing by masks.",
+        ),
+    )
 
 
 def _measured_blocks(rows: MaskedRows, measured: MaskingAssessment | None) -> Sequence[AnyBlock]:

@@ -63,6 +63,7 @@ class Source:
         self.format = format
         self._places = places
         self._stamps = [place.stamp() for place in places]
+        self._labelled: frozenset[str] = getattr(reader, "labelled", frozenset())
 
     def __repr__(self) -> str:
         return f"Source(format={self.format!r}, columns={len(self.columns)}, rows={self.n_rows})"
@@ -91,6 +92,11 @@ class Source:
     def orders(self) -> dict[str, tuple[str, ...]]:
         """The categories, in order, of each column whose type in the table has an order."""
         return dict(self._reader.orders)
+
+    @property
+    def labelled(self) -> frozenset[str]:
+        """The names of columns that stay numbers, most of which have labels in the file."""
+        return self._labelled
 
     @property
     def made(self) -> frozenset[str]:
@@ -204,7 +210,7 @@ class Source:
             `halfmask.masks.MaskedReader`.
         """
         source = Source(wrap(self._reader), format=self.format, places=self._places)
-        source._stamps = self._stamps
+        source._stamps, source._labelled = self._stamps, self._labelled
         return source
 
     def normalized(

@@ -27,6 +27,8 @@ StatisticalFormat: TypeAlias = Literal["spss", "stata", "sas"]
 _CHUNK_CELLS: Final = 1 << 21
 #: Every whole number below it is a float64 of its own.
 _EXACT: Final = 2.0**53
+#: Of more different numbers in a batch, few have labels.
+_MOST_CODES: Final = 1_000
 _SAS_XPORT: Final = b"HEADER RECORD"
 
 
@@ -65,6 +67,7 @@ def statistical_reader(
     if place.stamp() != stamp:
         raise DataError(f"{place.what} has changed while it was read.")
     reader.orders |= found.orders()
+    reader.labelled = found.labelled_numbers()
     return reader
 
 
@@ -118,6 +121,7 @@ class _Values:
         self._labels, self._times = labels, times
         self._dtypes: dict[str, pl.DataType] = {}
         self._fractions: set[str] = set()
+        self._codes: dict[str, set[float]] = {}
         self._unlabelled: set[str] = {
             name for name, texts in labels.items() if len(set(texts.values())) < len(texts)
         }
@@ -139,8 +143,11 @@ class _Values:
             self._dtypes.setdefault(name, dtype)
             if name in self._labels:
                 codes = pl.Series(list(self._labels[name]), dtype=dtype, strict=False)
-                if not column.cast(dtype).drop_nulls().is_in(codes.implode()).all():
+                cells = column.cast(dtype).drop_nulls()
+                if not cells.is_in(codes.implode()).all():
                     self._unlabelled.add(name)
+                if dtype.is_numeric():
+                    self._codes.setdefault(name, set()).update(cells.unique().head(_MOST_CODES))
 
     def _is_labelled(self, name: str) -> bool:
         return name in self._labels and name in self._dtypes and name not in self._unlabelled
@@ -172,6 +179,16 @@ class _Values:
             )
             for name in frame.columns
             if self._is_labelled(name)
+        )
+
+    def labelled_numbers(self) -> frozenset[str]:
+        """Return the columns that stay whole numbers, most of which have labels."""
+        return frozenset(
+            name
+            for name, codes in self._codes.items()
+            if not self._is_labelled(name)
+            and not {name} & self._fractions.union(self._times)
+            and 2 * sum(code in self._labels[name] for code in codes) > len(codes)
         )
 
     def orders(self) -> dict[str, tuple[str, ...]]:

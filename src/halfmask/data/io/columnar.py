@@ -66,6 +66,7 @@ class ColumnarReader:
             for name, order in facts[0].orders.items()
             if all(fact.orders.get(name) == order for fact in facts)
         }
+        self.labelled: frozenset[str] = frozenset()
         self.n_rows = sum(fact.n_rows for fact in facts)
         settled = {name: settled_dtype(dtype, name) for name, dtype in joint.items()}
         self.dtypes = settled | options.typed()

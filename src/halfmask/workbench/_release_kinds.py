@@ -160,8 +160,8 @@ KINDS: Final = (
         name="private",
         kind="private-microdata",
         title="Private rows",
-        sentence="Rows drawn and generalized at random, under differential privacy: no attacker "
-        "learns much from them, whatever they know.",
+        sentence="Rows drawn and generalized at random, under differential privacy: what they "
+        "show of one person is bounded, whatever an attacker knows.",
         change=_to_private,
     ),
 )

@@ -95,7 +95,7 @@ class Source:
 
     @property
     def labelled(self) -> frozenset[str]:
-        """The names of columns that stay numbers, most of which have labels in the file."""
+        """The columns of numbers whose values mostly have labels in the file."""
         return self._labelled
 
     @property

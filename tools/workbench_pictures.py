@@ -25,6 +25,7 @@ SCRIPT = "import sys; from halfmask.cli import main; sys.exit(main())"
 WIDTH, HEIGHT = 1100, 760
 #: Milliseconds that a job may take.
 WAIT = 120_000
+PAUSE = 2_000
 #: Each page: the button that starts its work, and what shows that it is done.
 PAGES = {
     "data": (None, "#table"),
@@ -35,7 +36,10 @@ PAGES = {
     "attack": ("#attack", "#findings"),
     "release": ("#release", "#chosen"),
     "questions": (None, "main form"),
-    "verify": ("button[id^=verify]", "main"),
+    "verify": (
+        "button:text('Verify this release')",
+        "text=Everything that the release claims holds",
+    ),
 }
 
 
@@ -45,6 +49,7 @@ def photograph(page: Page, base: str, name: str) -> None:
     page.goto(f"{base}{name}")
     if button is not None and page.query_selector(button):
         page.click(button)
+        page.wait_for_timeout(PAUSE)  # until the page of the started work is there
         page.wait_for_selector("main:not(:has([data-poll]))", timeout=WAIT)
     page.wait_for_selector(done, timeout=WAIT)
     page.screenshot(path=FIGURES / f"workbench-{name}.png")

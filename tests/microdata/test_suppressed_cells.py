@@ -41,7 +41,8 @@ max_fraction = 0.9
 @pytest.fixture(scope="module")
 def people():
     rng, n = np.random.default_rng(3), 120
-    town = rng.choice(["bree", "dale", "rohan", None], n, p=[0.5, 0.3, 0.1, 0.1])
+    towns: Any = ["bree", "dale", "rohan", None]
+    town = rng.choice(towns, n, p=[0.5, 0.3, 0.1, 0.1])
     return pl.DataFrame(
         {
             "town": town.tolist(),

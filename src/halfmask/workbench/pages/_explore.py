@@ -200,7 +200,8 @@ def _numbers(fields: Fields, name: str, words: str) -> list[float | int]:
         found = []
     if not found:
         raise ParameterError(
-            f"The field for {words} wants numbers.", hint="Write them with commas between: 2, 5, 10"
+            f"The field for {words} wants numbers.",
+            hint="Write them with commas between, such as 2, 5, 10.",
         )
     return [int(each) if each.is_integer() else each for each in found]
 

@@ -143,7 +143,12 @@ def _picture(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     axes = RiskAxes.of([(it["risk"], it["loss"]) for it in points], _FRAME)
     placed = [
-        {**it, "x": round(axes.across(it["risk"]), 1), "y": round(axes.up(it["loss"]), 1)}
+        {
+            **it,
+            "x": round(axes.across(it["risk"]), 1),
+            "y": round(axes.up(it["loss"]), 1),
+            "label": "",
+        }
         for it in points
     ]
     best = [it for it in placed if it["best"]]

@@ -99,7 +99,7 @@ class Bench:
         """Wait until the latest job of a kind ends, and return it."""
         job = self.desk.jobs.latest(kind)
         assert job is not None
-        return self.desk.jobs.wait(job.id)
+        return self.desk.jobs.wait(job.id, seconds=300)
 
 
 @pytest.fixture(autouse=True)

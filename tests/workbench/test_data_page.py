@@ -343,7 +343,7 @@ def test_another_table_may_get_a_policy_of_its_own(adult_bench):
     words = drop(adult_bench, "people.csv", PEOPLE)
     assert "The policy names 15 columns that this table doesn't have: workclass," in words
     before = adult_bench.project.policy_text()
-    adult_bench.post("/data/read", anew="1", delimiter="", header="", marks="")
+    adult_bench.post("/data/read", new="1", delimiter="", header="", marks="")
     assert not adult_bench.project.has_policy
     assert adult_bench.project.policy_file.name == "people.policy.toml"
     assert (adult_bench.folder / "policy.toml").read_text() == before

@@ -37,7 +37,7 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _pictured(number: int, column: dict[str, Any]) -> dict[str, Any]:
-    """Return a column with its picture, drawn anew: a folder that was sent may hold any markup."""
+    """Return a column with its picture, drawn again: a folder that was sent may hold any markup."""
     from halfmask.assess.utility import Distribution  # noqa: PLC0415 # ready within a second
     from halfmask.microdata.charts import distribution_chart  # noqa: PLC0415 # as above
 

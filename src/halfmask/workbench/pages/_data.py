@@ -199,13 +199,13 @@ def _connect(desk: Desk, fields: Fields) -> PageAnswer:
 def _read(desk: Desk, fields: Fields) -> PageAnswer:
     """Read the table again as the form says: the one that is open, or the one that waits."""
     project, waiting = desk.project, desk.project.waiting
-    anew = fields.has("anew")
+    new = fields.has("new")
     if waiting is None:
         reading = reading_from(fields, _reading(project))
-        return _take(project, project.table or "", reading, anew=anew)
+        return _take(project, project.table or "", reading, new=new)
     reading = reading_from(fields, waiting.reading)
     named = waiting.path.name if waiting.path.is_relative_to(project.hidden) else ""
-    return _take_file(project, waiting.path, reading, anew=anew, named=named)
+    return _take_file(project, waiting.path, reading, new=new, named=named)
 
 
 def _mark(desk: Desk, fields: Fields) -> PageAnswer:
@@ -221,7 +221,7 @@ def _take_file(
     where: Path,
     reading: Mapping[str, Any] | None = None,
     *,
-    anew: bool = False,
+    new: bool = False,
     named: str = "",
 ) -> PageAnswer:
     """Open a file of the folder, or a copy that comes into it under a name that it is given.
@@ -231,7 +231,7 @@ def _take_file(
     where, is_new = keep_copy(project, named, where) if named else (where, False)
     try:
         check_unpacked(where)
-        return _take(project, str(where), reading, anew=anew)
+        return _take(project, str(where), reading, new=new)
     except BaseException:
         aside = put_aside(project, where) if is_new else where
         if can_be_read(aside):
@@ -242,9 +242,9 @@ def _take_file(
 
 
 def _take(
-    project: Project, table: str, reading: Mapping[str, Any] | None = None, *, anew: bool = False
+    project: Project, table: str, reading: Mapping[str, Any] | None = None, *, new: bool = False
 ) -> PageAnswer:
-    if anew:
+    if new:
         project.start_over(table, reading or {})
     else:
         project.open(table, reading)

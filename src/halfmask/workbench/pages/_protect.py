@@ -30,7 +30,7 @@ _TRIAL: Final = "trial"
 _USUAL: Final = ("k-anonymity", "distinct-l-diversity", "t-closeness")
 #: Sections of a release of classes that are chosen by name.
 _CHOSEN: Final = ("method", "recoding")
-#: A column that so many rows can be told apart by is named.
+#: A column that so many rows differ in is named.
 _SINGLES_OUT: Final = 0.05
 _KIND_CHOSEN: Final = "Kind of release: "
 

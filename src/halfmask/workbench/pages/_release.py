@@ -148,7 +148,7 @@ def _write_output(project: Project, fields: Fields) -> str:
     if (text := tomlkit.dumps(document)) == before:
         return ""
     project.replace(text, "How a release is written")
-    return "The policy has your choices now, so the release is made anew by it."
+    return "The policy has your choices now, so the release is made again by it."
 
 
 def download(desk: Desk, fields: Fields) -> PageAnswer:

@@ -57,17 +57,17 @@ class PropensityFit(Facts):
 
     @property
     def ratio(self) -> float:
-        """The pMSE over its null, synthpop's ``S_pMSE``; 1: as similar as rows of a correct model.
+        """The pMSE over its null: synthpop's ``S_pMSE``, Snoke's pMSE ratio.
 
-        Snoke et al. call it the pMSE ratio.
+        1: as similar as rows of a correct model.
         """
         return self.pmse / self.null if self.null > 0 else 0.0
 
     @property
     def standardized(self) -> float | None:
-        """The pMSE less its null, in deviations of the null: ``utilStd`` of older synthpop.
+        """The pMSE less its null, in deviations of the null.
 
-        ``None`` where the null has no deviation, as without features.
+        ``utilStd`` of older synthpop. ``None`` if the null has none, as without features.
         """
         far = self.pmse - self.null
         return far / self.null_deviation if self.null_deviation > 0 else None

@@ -89,12 +89,16 @@ def protect(
     *,
     folder: str | None = option("--out -o OUT: The same as OUT, as an option."),
     chosen: ChosenColumns,
-    overwrite: bool = flag("--overwrite: Replace an earlier release in OUT."),
+    overwrite: bool = flag(
+        "--overwrite: Replace an earlier release in OUT. In an object store both stay, and the "
+        "object latest.txt in OUT names the new one."
+    ),
     given: ReleaseInputs,
     booked: BookOptions,
     report: str | None = option(
         "--report DIR: For a database: the folder to create for its manifest and report. By "
-        "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA."
+        "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA. "
+        "reports/{run} keeps the report of each run."
     ),
     budget: ReleaseLedger,
     head: HeaderOptions,
@@ -218,7 +222,7 @@ def make_release(
     with kept, where_run.connected() as engine, saying.stages() as stages:
         given |= {"engine": engine, "ledger": ledger, "progress": stages}
         release = rooms.microdata.protect_to(opened, policy, out, overwrite=overwrite, **given)
-    say_release(release, out, saying, show=show, **(more or {}))
+    say_release(release, release.run or out, saying, show=show, **(more or {}))
 
 
 def _check_masks_alone(inputs: ReleaseInputs, budget: ReleaseLedger) -> None:

@@ -90,7 +90,7 @@ def compare_regression(
     weights: str | None = None,
     confidence: float = 0.95,
 ) -> RegressionUtility:
-    """Fit one regression to the original and to the released rows, and compare coefficients.
+    """Fit one regression to original and released rows, and compare coefficients.
 
     Parameters
     ----------

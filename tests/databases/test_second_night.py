@@ -110,7 +110,9 @@ def test_the_next_copy_of_sqlite_replaces_the_last(tmp_path):
     copied(tmp_path, overwrite=True)
 
     assert rows(path, "select name from towns") == [("Bree",)]
-    assert {it.name for it in tmp_path.iterdir()} == {"shop.db", "masked.db", "masked.db.report"}
+    assert {it.name for it in tmp_path.iterdir()} == {
+        *("shop.db", "masked.db", "masked.db.report", "masked.db.report.owner.html")
+    }
 
 
 @pytest.mark.parametrize("journal", [None, "masked.db-wal", "masked.db-journal"])

@@ -34,6 +34,7 @@ from halfmask.databases._subset import check_references, kept_rows
 from halfmask.masks.pseudonym import pseudonym_key
 from halfmask.microdata.mask_section import stated_parameters
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock, html_page
+from halfmask.release.briefing import Briefing
 from halfmask.release.page import checked_blocks
 
 if TYPE_CHECKING:
@@ -173,13 +174,32 @@ def details(release: Release[MaskedDatabase]) -> Mapping[str, Json]:
     ).to_details()
 
 
+def briefing(release: Release[MaskedDatabase]) -> Briefing:
+    """Return what was copied and masked, for who signs."""
+    counted, policy = release.facts, release.policy
+    masked = [f"{table}.{column}" for table, column, _ in _used_masks(release)]
+    return Briefing(
+        content=[f"{counted.n_rows:,} rows in {len(counted.tables):,} tables of a database."],
+        protected=[_LEAD[-1], f"Masks changed {len(masked):,} columns: {', '.join(masked)}."],
+        lost=[
+            f"{len(policy.dropped):,} columns or tables were dropped.",
+            *counted.left_out,
+        ],
+        remains=[_LEAD[2]],
+        attacked="No attack was run. halfmask assess release attacks the release of one table.",
+        unpictured="Rows are in the copy, and the folder has none that pictures could show.",
+    )
+
+
 def page(release: Release[MaskedDatabase], manifest: Manifest, verification: CheckedRelease) -> str:
     """Return the report: what was counted as the copy was made, which the folder doesn't hold."""
     del verification  # it saw neither source nor copy
     counted = release.facts
+    summary, record = release.opening(manifest)
     return html_page(
         "A masked database",
         (
+            *summary,
             TextBlock(title="What was counted", sentences=_LEAD),
             TableBlock(
                 title="Tables",
@@ -202,6 +222,7 @@ def page(release: Release[MaskedDatabase], manifest: Manifest, verification: Che
                 sentences=manifest.weaknesses or ("See above.",),
             ),
             *checked_blocks(release.checked),
+            *record,
         ),
     )
 
@@ -319,6 +340,7 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
+    briefing=briefing,
     page=page,
     about="a policy of a database",
     has_report_folder=True,

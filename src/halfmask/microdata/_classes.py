@@ -21,6 +21,7 @@ from halfmask.data.io.formats import is_object_address
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.description.proposal import repeated_identifiers
 from halfmask.engines import LocalEngine
+from halfmask.microdata._briefings import classes_briefing
 from halfmask.microdata._claims import (
     class_details,
     class_weaknesses,
@@ -365,6 +366,7 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
+    briefing=classes_briefing,
     page=page,
     shown=shown,
     leaving=leaving,

@@ -15,6 +15,7 @@ from halfmask.claims.manifest import PRIVATE_MICRODATA
 from halfmask.data import frame_given, write_table
 from halfmask.dp.safepub import SafePub
 from halfmask.dp.safepub.safepub import released
+from halfmask.microdata._briefings import private_briefing
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata.opening import ledger_view, opened_as_texts, text_columns
 from halfmask.release import Release, ReleaseKind, RowFiles, TextBlock
@@ -183,6 +184,7 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
+    briefing=private_briefing,
     blocks=blocks,
     about="the guarantee 'differential-privacy'",
     refuses=_UNUSED,

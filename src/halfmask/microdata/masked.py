@@ -20,6 +20,7 @@ from halfmask.data.io.formats import is_object_address
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, TableMask
+from halfmask.microdata._briefings import masked_briefing
 from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._class_fit import redraw
 from halfmask.microdata._masked_rows import MaskedRows, changed, draws_of, released_columns
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from halfmask.claims.claim import Json
     from halfmask.microdata._policy import Policy
     from halfmask.release import Inputs, WriteJob
+    from halfmask.release.briefing import Briefing
     from halfmask.release.page import AnyBlock
     from halfmask.release.release import ShownTable
 
@@ -291,6 +293,14 @@ def leaving(release: Release[MaskFacts]) -> Leaving:
     )
 
 
+def briefing(release: Release[MaskFacts]) -> Briefing:
+    """Return what masks changed, and what attacks found, for who signs."""
+    facts, rows = _published(release), release.source
+    found = [each.warning for each in (facts.assessment, *facts.places) if each is not None]
+    changes = {name: _change_in_words(rows, name) for name in rows.columns}
+    return masked_briefing(release, found, changes)
+
+
 def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:
     """Return techniques in their order, what became of each column, and what was measured."""
     rows: MaskedRows = release.source
@@ -373,6 +383,7 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
+    briefing=briefing,
     blocks=blocks,
     shown=shown,
     leaving=leaving,

@@ -21,6 +21,7 @@ from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import SYNTHETIC
 from halfmask.data import frame_given, open_table, orders_of
+from halfmask.microdata._briefings import synthetic_briefing
 from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._synthesis_section import (
     BlendedSection,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 SEED = 0
 #: More pictures make a page that nobody reads.
 MOST_PICTURES = 30
+MANY = f"The first {MOST_PICTURES} columns are pictured."
 EXTENTS = {
     "full": "All cells are synthetic.",
     "partial": "Some columns are synthetic; the other cells are those of people.",
@@ -285,11 +287,17 @@ def _pictures(rows: SyntheticRows) -> list[AnyBlock]:
             f"No bar shows fewer than {least} original rows, and counts are rounded: bars of fewer "
             "are joined with others or left out."
         )
-        if len(shown) > len(charts):
-            sentence += f" {len(shown) - len(charts)} more columns aren't pictured."
         blocks.append(
             PicturesBlock(title="Columns", sentence=sentence, pictures=charts, outlined=True)
         )
+    pictured = {name for name, *_ in charts}
+    without = [
+        (name, MANY if name in shown else "Too few rows share a value, or a range, for two bars.")
+        for name in learnt.columns
+        if name not in pictured
+    ]
+    if without:
+        blocks.append(TableBlock("Columns without a picture", ("Column", "Why"), without))
     found = associations([binned(pair) for pair in pairs], learnt.columns)
     if found is not None:
         chart = association_chart(found, name="associations")
@@ -338,6 +346,7 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
+    briefing=lambda it: synthetic_briefing(it, EXTENTS[it.source.section.kind]),
     blocks=blocks,
     shown=shown,
     about="[synthesis]",

@@ -136,7 +136,7 @@ def numeric_distribution(
 
 
 def date_label(days: float, zone: str | None = None) -> Callable[[float], str]:
-    """Return a function that writes days since 1970 as a date.
+    """Return a function that writes days since 1970 as a date, with the time in short spans.
 
     Examples
     --------
@@ -154,6 +154,18 @@ def date_label(days: float, zone: str | None = None) -> Callable[[float], str]:
             return _number(day)
 
     return write
+
+
+def time_label(day: float) -> str:
+    """Return a part of a day as a time.
+
+    Examples
+    --------
+    >>> time_label(0.5), time_label(1.0)
+    ('12:00', '24:00')
+    """
+    minutes = round(day * 1440)
+    return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
 def categorical_distribution(
@@ -258,4 +270,6 @@ def _spread(low: Floats, high: Floats, weight: Floats, edges: Floats) -> Floats:
 
 
 def _number(value: float) -> str:
+    if abs(value) < 1e4:  # years have no comma
+        return f"{value:.6g}"
     return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.3g}"

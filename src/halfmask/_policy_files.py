@@ -147,6 +147,10 @@ class WrittenPolicy(Section):
         """The names of columns that it drops."""
         return ()
 
+    def labels(self) -> dict[str, list[list[str]]]:
+        """Return the labels of each level above the values, of hierarchies that list them."""
+        return {}
+
     @classmethod
     def __pydantic_init_subclass__(cls, **more: object) -> None:
         """Remember the kinds that sections were made of."""

@@ -412,7 +412,9 @@ def _as_dict(release: Release[Any], view: _View, out: str, policy: str | None) -
         "release": out,
         "report": os.path.join(out, REPORT),  # noqa: PTH118 - as the user wrote it
         **({} if (page := _owners_page(out)) is None else {"owners_page": page}),
-        "attack": release.attack_command(out, policy),
+        "attack": release.briefing.command(
+            TABLE=release.given.where, RELEASE=out, POLICY=policy or release.policy.path
+        ),
         "rows": dict(release.rows),
         **levels,
         "verification": verification.to_dict(),
@@ -471,8 +473,7 @@ def _show(
     screen.print()
     if (command := facts["attack"]) is not None:
         ran = "ran when it was made; again" if release.briefing.attacked else "none was run; run"
-        hint = release.briefing.attack_hint
-        screen.print(f"Attacks   {ran}: {printable(command)}{hint}", soft_wrap=True)
+        screen.print(f"Attacks   {ran}: {printable(command)}", soft_wrap=True)
     if view.sum_up is None:
         screen.print(f"See {REPORT} for {len(weaknesses)} weaknesses that remain.")
         return

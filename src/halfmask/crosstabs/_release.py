@@ -32,7 +32,6 @@ from halfmask.data import Source, frame_given
 from halfmask.release import Release, ReleaseKind, RowFiles
 from halfmask.release.booking import Leaving
 from halfmask.release.briefing import Briefing
-from halfmask.release.page import shortened
 from halfmask.verifier.checks import VerifyInputs
 
 if TYPE_CHECKING:
@@ -49,9 +48,6 @@ if TYPE_CHECKING:
     from halfmask.release.booking import Booking
     from halfmask.release.page import AnyBlock
     from halfmask.release.release import ShownTable
-
-
-VERIFY: Final = "halfmask verify RELEASE --originals TABLE --policy POLICY"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)  # its tables hold true values
@@ -253,24 +249,18 @@ def _stated(dimension: Dimension, policy: TablesPolicy) -> StatedDimension:
 
 
 def briefing(release: Release[TablesFacts]) -> Briefing:
-    """Return how much of the tables is hidden, for who signs; true values for the owner alone."""
-    facts, rows = release.facts, release.rows
-    protection = release.policy.made_protection()
-    names = ", ".join(shortened(each.name) for each in facts.tables)
-    lost = f"{rows['hidden']:,} of {rows['out']:,} cells are hidden."
-    if not isinstance(protection, Suppression):
-        lost = f"Published values aren't the true ones: the protection is {protection.method}."
-    # True counts would be a second release, without noise.
-    owned = () if facts.given is None else tuple(owner_blocks(facts.tables, protection))
+    """Say how much of the tables is hidden, for who signs; true values for the owner alone."""
+    facts, protection = release.facts, release.policy.made_protection()
+    lost = f"{release.rows['hidden']:,} of {release.rows['out']:,} cells are hidden."
+    ran = "What anybody can compute of hidden cells was computed: see the tables, below."
+    hides, given = isinstance(protection, Suppression), facts.given is not None
     return Briefing(
-        content=[f"{rows['out']:,} cells of counts or sums, in the tables {names}."],
-        lost=[lost],
-        attacked="What anybody can compute of each hidden cell was computed: see the tables, below."
-        if isinstance(protection, Suppression)
-        else "No attack was run on these tables.",
-        attack="" if facts.given is None else VERIFY,
+        lost=[lost if hides else f"Published values aren't the true ones: {protection.method}."],
+        attacked=ran if hides else "",
+        attack="halfmask verify RELEASE --originals TABLE --policy POLICY" if given else "",
         unpictured="The tables themselves are shown.",
-        owner=owned,
+        # True counts would be a second release, without noise.
+        owner=tuple(owner_blocks(facts.tables, protection)) if given else (),
     )
 
 

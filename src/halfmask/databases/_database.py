@@ -174,23 +174,6 @@ def details(release: Release[MaskedDatabase]) -> Mapping[str, Json]:
     ).to_details()
 
 
-def briefing(release: Release[MaskedDatabase]) -> Briefing:
-    """Return what was copied and masked, for who signs."""
-    counted, policy = release.facts, release.policy
-    masked = [f"{table}.{column}" for table, column, _ in _used_masks(release)]
-    return Briefing(
-        content=[f"{counted.n_rows:,} rows in {len(counted.tables):,} tables of a database."],
-        protected=[_LEAD[-1], f"Masks changed {len(masked):,} columns: {', '.join(masked)}."],
-        lost=[
-            f"{len(policy.dropped):,} columns or tables were dropped.",
-            *counted.left_out,
-        ],
-        remains=[_LEAD[2]],
-        attacked="No attack was run. halfmask assess release attacks the release of one table.",
-        unpictured="Rows are in the copy, and the folder has none that pictures could show.",
-    )
-
-
 def page(release: Release[MaskedDatabase], manifest: Manifest, verification: CheckedRelease) -> str:
     """Return the report: what was counted as the copy was made, which the folder doesn't hold."""
     del verification  # it saw neither source nor copy
@@ -340,7 +323,12 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
-    briefing=briefing,
+    briefing=lambda it: Briefing(
+        protected=_LEAD[-1:],
+        lost=[f"Masks changed {len(_used_masks(it)):,} columns.", *it.facts.left_out],
+        remains=_LEAD[2:3],
+        unpictured="Rows are in the copy, and the folder has none that pictures could show.",
+    ),
     page=page,
     about="a policy of a database",
     has_report_folder=True,

@@ -26,7 +26,6 @@ from halfmask.assess.utility import (
     non_uniform_entropy,
     publisher_payout,
     squared_error,
-    time_label,
 )
 from halfmask.microdata._classed_rows import CELL
 
@@ -138,7 +137,8 @@ def in_days(
         domain_high=column.domain_high / unit,
     )
     spread = math.inf if dtype == pl.Date else days.domain_high - days.domain_low
-    return numbers / unit, days, time_label if dtype == pl.Time else date_label(spread, zone)
+    label = date_label(spread, zone)
+    return numbers / unit, days, (lambda day: label(day)[-5:]) if dtype == pl.Time else label
 
 
 def _node_spans(

@@ -21,7 +21,6 @@ from halfmask.data.io.formats import is_object_address
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.description.proposal import repeated_identifiers
 from halfmask.engines import LocalEngine
-from halfmask.microdata._briefings import classes_briefing
 from halfmask.microdata._claims import (
     class_details,
     class_weaknesses,
@@ -57,6 +56,8 @@ from halfmask.microdata.opening import (
     schema_on,
 )
 from halfmask.release import Release, ReleaseKind, RowFiles
+from halfmask.release.briefing import ATTACK, Briefing, named
+from halfmask.release.page import percent
 from halfmask.verifier import VerifyInputs
 
 if TYPE_CHECKING:
@@ -331,6 +332,28 @@ def details(release: Release[ClassFacts]) -> dict[str, Any]:
     return class_details(release.source, release.claims, release.facts)
 
 
+def briefing(release: Release[ClassFacts]) -> Briefing:
+    """Say who is in classes, what they lost, and what an attacker finds, for who signs."""
+    risk, utility, schema = release.facts.risk, release.facts.utility, release.source.schema
+    before, after = (percent(it.prosecutor.highest.value) for it in (risk.before, risk.after))
+    judged = {it.column for it in release.source.guarantees}
+    bare = [name for name in schema.sensitive if name not in judged]
+    finds = f"finds the row with a chance of {after} at most; before, of {before}."
+    remains = [f"Who knows these columns of a person {finds}"]
+    remains += [f"No guarantee covers what is sensitive in {named(bare)}."] if bare else []
+    remains += [risk.columns.warning] if risk.columns.warning else []
+    return Briefing(
+        protected=[f"Whom an attacker looks for by {named(schema.quasi_identifiers)}."],
+        lost=[
+            utility.class_sizes.suppressed_sentence,
+            f"Of the detail of these columns, {percent(1 - utility.loss.loss)} is kept.",
+            *([] if utility.model is None else [utility.model.sentence]),
+        ],
+        remains=remains,
+        attack=ATTACK,
+    )
+
+
 def page(release: Release[ClassFacts], manifest: Manifest, verification: CheckedRelease) -> str:
     """Return the report with what the verifier counted."""
     return render_report(report_facts(release, manifest, verification))
@@ -366,7 +389,7 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
-    briefing=classes_briefing,
+    briefing=briefing,
     page=page,
     shown=shown,
     leaving=leaving,

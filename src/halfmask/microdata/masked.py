@@ -20,7 +20,6 @@ from halfmask.data.io.formats import is_object_address
 from halfmask.data.io.object_folder import shared_folder
 from halfmask.engines import LocalEngine
 from halfmask.masks import ClaimingMask, TableMask
-from halfmask.microdata._briefings import masked_briefing
 from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._class_fit import redraw
 from halfmask.microdata._masked_rows import MaskedRows, changed, draws_of, released_columns
@@ -32,6 +31,7 @@ from halfmask.microdata.mask_section import stated_parameters
 from halfmask.microdata.opening import behind_masks
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
 from halfmask.release.booking import Leaving, LeavingRows
+from halfmask.release.briefing import ATTACK, Briefing, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from halfmask.claims.claim import Json
     from halfmask.microdata._policy import Policy
     from halfmask.release import Inputs, WriteJob
-    from halfmask.release.briefing import Briefing
     from halfmask.release.page import AnyBlock
     from halfmask.release.release import ShownTable
 
@@ -297,8 +296,18 @@ def briefing(release: Release[MaskFacts]) -> Briefing:
     """Return what masks changed, and what attacks found, for who signs."""
     facts, rows = _published(release), release.source
     found = [each.warning for each in (facts.assessment, *facts.places) if each is not None]
-    changes = {name: _change_in_words(rows, name) for name in rows.columns}
-    return masked_briefing(release, found, changes)
+    masked = [name for name in rows.columns if rows.policy.masks_of(name)]
+    none = "Masks are no privacy model: nothing bounds how hard it is to find a person."
+    accounted = any(it.basis == "accounted" for it in release.claims)
+    ran = "Attacks ran when it was made: see Record linkage, below."
+    return Briefing(
+        protected=[] if accounted else [none],
+        lost=[f"Masks changed {named(masked)}." if masked else "No column was changed."],
+        remains=[each for each in found if each],
+        attacked=ran if facts.assessment else "",
+        attack=ATTACK,
+        unpictured="Columns have numbers in place of pictures, where something was measured.",
+    )
 
 
 def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:

@@ -21,7 +21,6 @@ from halfmask.claims import LearntRows, Synthesis, SyntheticDetails
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import SYNTHETIC
 from halfmask.data import frame_given, open_table, orders_of
-from halfmask.microdata._briefings import synthetic_briefing
 from halfmask.microdata._claims import drop_infinite
 from halfmask.microdata._synthesis_section import (
     BlendedSection,
@@ -36,6 +35,7 @@ from halfmask.microdata.charts import association_chart, distribution_chart
 from halfmask.microdata.evaluation import LEAST_COUNT
 from halfmask.microdata.opening import ledger_view, opened_as_texts
 from halfmask.release import PicturesBlock, Release, ReleaseKind, RowFiles, TableBlock, TextBlock
+from halfmask.release.briefing import Briefing
 from halfmask.release.page import percent
 from halfmask.synth.chance_copies import MOST_EQUAL
 from halfmask.verifier import VerifyInputs
@@ -185,6 +185,19 @@ def details(release: Release[SynthesisFacts]) -> Mapping[str, Json]:
         risk={} if measured is None else drop_infinite(_risk(rows, measured)),
         utility={} if measured is None else drop_infinite(measured.utility()),
     ).to_details()
+
+
+def briefing(release: Release[SynthesisFacts]) -> Briefing:
+    """Say what rows were drawn from, and what attacks found, for who signs."""
+    measured = release.facts.measured
+    ran = "Attacks ran when it was made: see Attacks, below."
+    costs = "would compare with the table, which costs more than the budget."
+    return Briefing(
+        protected=[EXTENTS[release.source.section.kind]],
+        lost=["What the model doesn't learn of columns together is lost: see below."],
+        attacked=(measured.not_attacked or ran) if measured else f"No attack was run: it {costs}",
+        unpictured=f"A picture {costs}" if measured is None else "",
+    )
 
 
 def blocks(release: Release[SynthesisFacts]) -> list[AnyBlock]:
@@ -346,7 +359,7 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
-    briefing=lambda it: synthetic_briefing(it, EXTENTS[it.source.section.kind]),
+    briefing=briefing,
     blocks=blocks,
     shown=shown,
     about="[synthesis]",

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ParameterError
 from halfmask.data.io.formats import is_object_address
@@ -29,46 +29,37 @@ from halfmask.release.page import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from halfmask._policy_files import WrittenPolicy
     from halfmask.claims import Claim, Manifest
-    from halfmask.release._given import GivenFile
 
 #: What follows the name of a release in that of its owner's page.
 OWNER: Final = ".owner.html"
-#: The fields of ``[approval]``, as a record calls them.
-APPROVAL: Final = {
+ATTACK: Final = "halfmask assess release TABLE RELEASE --policy POLICY"
+_APPROVAL: Final = {
     "approver": "Approved by",
     "date": "Approved on",
     "receiver": "Receiver",
     "purpose": "Purpose",
     "thresholds": "Why these parameters",
 }
-_EMPTY: Final = "empty: [approval] of the policy doesn't say it"
-#: So many sentences of a kind are on the one page.
+_EMPTY: Final = StyledCell("empty", "no")
+#: So many sentences of a kind are on the one page, and names or labels in one.
 _MOST: Final = 4
-_LETTERS: Final = 300
-_LABELS: Final = 40
+_NAMED: Final = 20
 _STAYS: Final = (
     "This page stays with the owner of the data. It holds the policy, from which an attacker can "
     "infer more, and what the report doesn't say. Don't hand it over with the release."
 )
-_NO_HASH: Final = "not here: by its hash, a receiver could test guesses of the table"
+_HIDDEN: Final = "On the owner's page: by a hash, the receiver could test guesses of the table."
 #: What claims mean for who doesn't know the models; others are said as the manifest says them.
 _PLAIN: Final = {
     "k-anonymity": "By the quasi-identifiers alone, nobody can tell a row apart from at least "
     "{others} others (k = {k}).",
     "distinct-l-diversity": "Whoever finds the group of a person sees at least {l} different "
     "values of {column}.",
-    "t-closeness": "In each group, {column} is distributed as in the whole table, up to a distance "
-    "of {t}.",
+    "t-closeness": "In each group, {column} is distributed as in the whole table, up to {t}.",
     "copied-rows": "Drawn rows don't equal original rows more often than by chance.",
     "released-columns": "The files have the columns that the policy releases, and no other.",
-    "protected-cells": "Nobody can compute a sensitive cell closer than its rule allows.",
-    "unchanged-cells": "",
-    "rows-of-table": "",
-    "references-hold": "",
+    **dict.fromkeys(("unchanged-cells", "rows-of-table", "references-hold"), ""),
 }
 
 
@@ -78,36 +69,25 @@ class Briefing:
 
     Parameters
     ----------
-    content, lost
-        What is in the release, and what the protection took from it.
-    protected, remains
-        Who is protected, before the claims, and what attackers still find, before the weaknesses.
-    rows_in
-        The rows of the input; ``None`` where the release may not state them.
+    protected, lost, remains
+        Who is protected, besides the claims; what the protection took; and what attackers still
+        find, besides the weaknesses.
     attacked
         Which attacks ran when it was made, and where their findings are.
     attack
         The command that attacks it, with TABLE, RELEASE and POLICY for the paths.
-    attack_hint
-        What else it takes, behind the command.
     unpictured
         Why the report has no pictures of columns, where it has none.
-    levels
-        The labels of each level of a hierarchy above the values, by column.
     owner
         What only the owner's page shows.
     """
 
-    content: Sequence[str]
-    lost: Sequence[str]
     protected: Sequence[str] = ()
+    lost: Sequence[str] = ()
     remains: Sequence[str] = ()
-    rows_in: int | None = None
     attacked: str = ""
     attack: str = ""
-    attack_hint: str = ""
     unpictured: str = ""
-    levels: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict, repr=False)
     owner: Sequence[AnyBlock] = field(default=(), repr=False)
 
     @property
@@ -115,55 +95,40 @@ class Briefing:
         """Which attacks ran, or by which command they run."""
         ran = self.attacked or "No attack was run on this release."
         again = " again" if self.attacked else ""
-        return f"{ran} To attack it{again}: {self.attack}{self.attack_hint}" if self.attack else ran
+        return f"{ran} To attack it{again}: {self.attack}" if self.attack else ran
+
+    def command(self, **paths: str | Path | None) -> str | None:
+        """Return the command of the attacks, with the paths that are known."""
+        given = {name: shlex.quote(str(path)) for name, path in paths.items() if path is not None}
+        return re.sub("[A-Z]{5,}", lambda it: given.get(it[0], it[0]), self.attack) or None
 
 
 def moment(created: str) -> str:
-    """Return a time in UTC, or a date, for readers.
+    """Return a date, or a time in UTC, for readers.
 
     Examples
     --------
     >>> moment("2026-11-29T15:30:15Z"), moment("2026-03-01")
     ('29 November 2026, 15:30 UTC', '1 March 2026')
     """
-    try:
-        found = datetime.fromisoformat(created).astimezone(UTC) if "T" in created else None
-        day = found or datetime.fromisoformat(created)
-    except ValueError:
-        return created
-    return f"{day.day} {day:%B %Y}{f', {found:%H:%M} UTC' if found else ''}"
-
-
-def in_plain_words(claim: Claim) -> str:
-    """Return a claim as who doesn't know the models reads it.
-
-    Examples
-    --------
-    >>> from halfmask.claims import Claim
-    >>> in_plain_words(
-    ...     Claim(model="k-anonymity", parameters={"k": 10}, about={}, basis="counted", evidence={})
-    ... )
-    'By the quasi-identifiers alone, nobody can tell a row apart from at least 9 others (k = 10).'
-    """
-    known = {"column": "the sensitive column", **claim.about, **claim.parameters}
-    k = claim.parameters.get("k")
-    known["others"] = k - 1 if isinstance(k, int) else "k - 1"
-    try:
-        return _PLAIN[claim.model].format_map(known)
-    except KeyError:
-        return claim.sentence()
+    found = datetime.fromisoformat(created)
+    time = f", {found.astimezone(UTC):%H:%M} UTC" if found.tzinfo else ""
+    return f"{found.day} {found:%B %Y}{time}"
 
 
 def summary_blocks(manifest: Manifest, briefing: Briefing) -> list[AnyBlock]:
     """Return the summary for the head of an office, which prints as one page."""
-    claims = dict.fromkeys(filter(None, map(in_plain_words, manifest.claims)))
-    weaknesses = [_without_word(each) for each in manifest.weaknesses]
+    claims = dict.fromkeys(filter(None, map(_in_plain_words, manifest.claims)))
+    weaknesses = [re.sub("^[a-z-]+: ", "", each) for each in manifest.weaknesses]
     parts = {
-        "What is released": briefing.content,
+        "What is released": _content(manifest),
         "Who is protected, and how": [*briefing.protected, *claims],
         "What is lost": briefing.lost,
-        "What an attacker can still do": [*briefing.remains, *weaknesses],
-        "What to do before you hand it over": list(_steps(manifest, briefing)),
+        "What an attacker can still do": [
+            *briefing.remains,
+            *(each[:1].upper() + each[1:] for each in weaknesses),
+        ],
+        "What to do before you hand it over": list(_steps(manifest.approval, briefing)),
     }
     blocks = [
         TextBlock(title, _few(sentences) or ["Nothing is stated."], "list")
@@ -172,22 +137,35 @@ def summary_blocks(manifest: Manifest, briefing: Briefing) -> list[AnyBlock]:
     return [ChapterBlock("Summary", blocks, style="summary")]
 
 
+def _in_plain_words(claim: Claim) -> str:
+    known: dict[str, Any] = {**claim.about, **claim.parameters}
+    known["others"] = known.get("k", 1) - 1
+    return _PLAIN.get(claim.model, claim.sentence().replace("{", "{{")).format_map(known)
+
+
+def _content(manifest: Manifest) -> list[str]:
+    """Return how many rows the files have, and their columns."""
+    columns: Any = manifest.details.get("columns", [])
+    has = [f"{sum(each.n_rows for each in manifest.files):,} rows"] if manifest.files else []
+    has += [f"the columns {named([each['name'] for each in columns])}"] if columns else []
+    return [f"A release of the kind {manifest.kind}{': ' if has else ''}{', with '.join(has)}."]
+
+
+def named(names: Sequence[str]) -> str:
+    """Return names in words; of many, the first."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return f"{', '.join(names[:_NAMED])}{more}"
+
+
 def _few(sentences: Sequence[str]) -> list[str]:
     more = len(sentences) - _MOST
-    kept = [shortened(each, _LETTERS) for each in sentences[: _MOST + (more == 1)]]
+    kept = [shortened(each, 300) for each in sentences[: _MOST + (more == 1)]]
     return [*kept, f"{more} more are below."] if more > 1 else kept
 
 
-def _without_word(weakness: str) -> str:
-    """Return the sentence of a weakness without the word that names it."""
-    said = re.sub(r"^[a-z-]+: ", "", weakness)
-    return said[:1].upper() + said[1:]
-
-
-def _steps(manifest: Manifest, briefing: Briefing) -> Iterator[str]:
-    approval = manifest.approval
+def _steps(approval: Mapping[str, str], briefing: Briefing) -> Iterator[str]:
     yield briefing.attack_sentence
-    empty = [APPROVAL[name].lower() for name in ("approver", "receiver") if name not in approval]
+    empty = [_APPROVAL[name].lower() for name in ("approver", "receiver") if name not in approval]
     if empty:
         yield f"Fill in [approval] of the policy, where this is empty: {', '.join(empty)}."
     else:
@@ -208,95 +186,60 @@ def record_rows(manifest: Manifest, briefing: Briefing) -> list[tuple[str, str]]
         for each in manifest.claims
         if each.parameters
     )
-    approval = {
-        title: manifest.approval.get(name) or StyledCell(_EMPTY, "soft")
-        for name, title in APPROVAL.items()
-    }
-    if "date" in manifest.approval:
-        approval[APPROVAL["date"]] = moment(manifest.approval["date"])
-    rows = "not stated" if briefing.rows_in is None else f"{briefing.rows_in:,}"
+    stated = dict(manifest.approval)
+    if "date" in stated:
+        stated["date"] = moment(stated["date"])
+    rows: Any = manifest.details.get("rows", {})
     return [
         ("Made", f"{moment(manifest.created)}, by {made}"),
         ("Policy", f"sha256 {manifest.policy_sha256}"),
         ("Parameters", "; ".join(numbers) or "none"),
-        *approval.items(),
-        ("Rows of the input", rows),
+        *((title, stated.get(name, _EMPTY)) for name, title in _APPROVAL.items()),
+        ("Rows of the input", f"{rows['in']:,}" if "in" in rows else "not stated"),
         ("Attacks", briefing.attack_sentence),
     ]
 
 
 def record_blocks(manifest: Manifest, briefing: Briefing, n_dropped: int) -> list[AnyBlock]:
     """Return the record, as it may be released."""
-    rows = [
-        *record_rows(manifest, briefing),
-        ("Input", f"its file and hash are {_NO_HASH}"),
-        ("Columns dropped", f"{n_dropped:,}"),
-    ]
-    caption = "The owner's page has the policy, the columns dropped by name, and the input's hash."
+    more = [("Columns dropped", f"{n_dropped:,}"), ("Policy and input", _HIDDEN)]
     return [
-        TableBlock("Record", (), rows, caption),
         *([TextBlock("Pictures", [briefing.unpictured])] if briefing.unpictured else []),
+        TableBlock("Record", (), [*record_rows(manifest, briefing), *more]),
     ]
 
 
 def owner_page(
     manifest: Manifest,
     briefing: Briefing,
-    *,
-    policy: WrittenPolicy,
-    files: Sequence[GivenFile],
+    policy: Any,  # noqa: ANN401 # a WrittenPolicy, which loads pydantic
+    files: Sequence[tuple[str, str]],
     command: str | None,
 ) -> str:
     """Return the page that stays: the record in full, the policy, labels of levels."""
+    none = [("", "It is no local file, but a table in memory, a pipe, a database or an object.")]
+    rows = [
+        *record_rows(manifest, briefing),
+        ("Command of the attacks", command or "none"),
+        ("Columns dropped", ", ".join(policy.dropped) or "none"),
+    ]
+    levels = [
+        (column, str(level), f"{len(it):,}", named(it))
+        for column, labels in policy.labels().items()
+        for level, it in enumerate(labels, start=1)
+    ]
     return html_page(
         f"Owner's page: {manifest.kind}",
         [
             TextBlock("", [_STAYS], "bad"),
             *summary_blocks(manifest, briefing),
-            TableBlock(
-                "Record",
-                (),
-                [
-                    *record_rows(manifest, briefing),
-                    *([("Command of the attacks", command)] if command else []),
-                    ("Columns dropped", ", ".join(policy.dropped) or "none"),
-                ],
-            ),
-            _input_block(files),
+            TableBlock("Record", (), rows),
+            TableBlock("Input", ("File", "sha256"), files or none),
             TextBlock("Policy", [policy.text], "code"),
-            *_levels_blocks(briefing.levels),
+            *([TableBlock("Levels", ("Column", "Level", "Labels", ""), levels)] if levels else []),
             *briefing.owner,
         ],
     )
-
-
-def _input_block(files: Sequence[GivenFile]) -> AnyBlock:
-    if not files:
-        sentence = "The input was no local file: a table in memory, a database or a pipe. No hash."
-        return TextBlock("Input", [sentence])
-    rows = [(it.name, f"{it.n_bytes:,}", StyledCell(it.sha256, "code")) for it in files]
-    return TableBlock("Input", ("File", "Bytes", "sha256"), rows)
-
-
-def _levels_blocks(levels: Mapping[str, Sequence[Sequence[str]]]) -> list[AnyBlock]:
-    rows = []
-    for column, labels_of in levels.items():
-        for level, labels in enumerate(labels_of, start=1):
-            more = f", and {len(labels) - _LABELS:,} more" if len(labels) > _LABELS else ""
-            rows.append(
-                (column, str(level), f"{len(labels):,}", f"{', '.join(labels[:_LABELS])}{more}")
-            )
-    if not rows:
-        return []
-    return [TableBlock("Labels of levels", ("Column", "Level", "Labels", ""), rows)]
-
-
-def command_of(briefing: Briefing, **paths: str | Path | None) -> str | None:
-    """Return the command of the attacks with paths in place of TABLE, RELEASE and POLICY."""
-    if not briefing.attack:
-        return None
-    given = {name: shlex.quote(str(path)) for name, path in paths.items() if path is not None}
-    return re.sub(r"[A-Z]{5,}", lambda it: given.get(it[0], it[0]), briefing.attack)
 
 
 def owner_path(out: str | Path) -> Path:

@@ -24,7 +24,6 @@ from halfmask.release._given import GivenTable
 from halfmask.release._publishing import publish
 from halfmask.release.briefing import (
     Briefing,
-    command_of,
     owner_page,
     owner_path,
     record_blocks,
@@ -200,7 +199,7 @@ class ReleaseKind(Generic[Facts]):
             is_used = each.name == "vault" and inputs.book is not None  # the book lies in it
             if not (value is None or value is False or isinstance(value, LocalEngine) or is_used):
                 self.check_input(each.name)
-        given = GivenTable.of(table)
+        given = GivenTable(table)
         return replace(self.make(table, policy, inputs), booking=inputs.book, given=given)
 
     def check_input(self, name: str) -> None:
@@ -338,21 +337,8 @@ class Release(Generic[Facts]):
     def briefing(self) -> Briefing:
         """What its kind says to who signs it."""
         if self.kind.briefing is None:
-            return Briefing(content=[f"A release of the kind {self.kind.name}."], lost=())
+            return Briefing()
         return self.kind.briefing(self)
-
-    def attack_command(self, out: str | Path, policy: str | Path | None = None) -> str | None:
-        """Return the command that attacks it where it was written; ``None`` if its kind has none.
-
-        Parameters
-        ----------
-        out
-            Where it was written.
-        policy
-            The file of the policy; by default the one that it was loaded from.
-        """
-        file = policy or getattr(self.policy, "path", None)
-        return command_of(self.briefing, TABLE=self.given.where, RELEASE=out, POLICY=file)
 
     def opening(self, manifest: Manifest) -> tuple[list[AnyBlock], list[AnyBlock]]:
         """Return the summary of its report, and the record.
@@ -482,13 +468,10 @@ def _owner_page(
         os.fchmod(file.fileno(), 0o600)  # it has the policy, and of tables true values
 
         def write(manifest: Manifest) -> None:
-            page = owner_page(
-                manifest,
-                release.briefing,
-                policy=policy,
-                files=hashed,
-                command=release.attack_command(out),
+            command = release.briefing.command(
+                TABLE=release.given.where, RELEASE=out, POLICY=policy.path
             )
+            page = owner_page(manifest, release.briefing, policy, hashed, command)
             file.write(page.encode())
 
         yield write

@@ -37,7 +37,6 @@ from halfmask.assess.utility._distributions import (
 )
 from halfmask.assess.utility._distributions import date_label as date_label
 from halfmask.assess.utility._distributions import numeric_distribution as numeric_distribution
-from halfmask.assess.utility._distributions import time_label as time_label
 from halfmask.assess.utility._extents import CellExtents, ColumnExtents, Members
 from halfmask.assess.utility._extents import feature_plan as feature_plan
 from halfmask.assess.utility._extents import features_of_cells as features_of_cells

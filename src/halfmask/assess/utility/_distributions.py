@@ -156,18 +156,6 @@ def date_label(days: float, zone: str | None = None) -> Callable[[float], str]:
     return write
 
 
-def time_label(day: float) -> str:
-    """Return a part of a day as a time.
-
-    Examples
-    --------
-    >>> time_label(0.5), time_label(1.0)
-    ('12:00', '24:00')
-    """
-    minutes = round(day * 1440)
-    return f"{minutes // 60:02}:{minutes % 60:02}"
-
-
 def categorical_distribution(
     before: Mapping[str, float],
     after: Mapping[str, float],

@@ -50,7 +50,7 @@ def render_events_report(
         "This page stays with you: it names fields of the input, also dropped ones.",
         "The output and its manifest are released. They name only released fields.",
     ]
-    stated, briefing = manifest.stated(), _briefing(manifest, summary)
+    stated, briefing = manifest.stated(), _briefing(manifest)
     return html_page(
         f"Report of events: {_short(manifest.release)}",
         [
@@ -71,17 +71,12 @@ def render_events_report(
     )
 
 
-def _briefing(manifest: EventsManifest, summary: RunSummary) -> Briefing:
+def _briefing(manifest: EventsManifest) -> Briefing:
     """Return what is written of how many events, for who signs."""
     written = len({field.steps for field in manifest.fields})
     return Briefing(
-        content=[f"{manifest.lines:,} lines with {written:,} fields, of a stream of events."],
         protected=[] if manifest.claims else [_UNBOUND],
-        lost=[
-            "Fields without a rule are dropped.",
-            f"{summary.held:,} of {summary.events:,} events were refused by a rule.",
-        ],
-        rows_in=summary.lines,
+        lost=[f"{written:,} fields are written. Fields without a rule are dropped."],
         attacked="No attack was run. halfmask.assess.attacks has attacks on events.",
     )
 

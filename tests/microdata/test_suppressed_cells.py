@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import halfmask as hm
+from halfmask._errors import PolicyError
 from halfmask.claims import read_manifest
 from halfmask.cli import main
 from halfmask.microdata import Policy
@@ -27,7 +28,7 @@ pay = { role = "sensitive", kind = "numeric" }
 name = "local-suppression"
 columns = ["sex", "town", "age"]
 k = 5
-importance = { sex = 5.0, age = 1.1 }
+cost = { sex = 5.0, age = 1.1 }
 """
 CLASSES = """
 [[guarantees]]
@@ -36,6 +37,14 @@ k = 2
 [suppression]
 max_fraction = 0.9
 """
+
+
+def test_the_old_key_of_costs_is_refused_with_the_new_one():
+    """sdcMicro's importance is read the other way round: nothing may be renamed silently."""
+    with pytest.raises(PolicyError, match="has no key 'importance'") as refused:
+        Policy.from_toml(TEXT.replace("cost = ", "importance = "))
+
+    assert "It is 'cost' now" in str(refused.value)
 
 
 @pytest.fixture(scope="module")

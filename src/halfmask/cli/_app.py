@@ -128,6 +128,7 @@ def run(words: Sequence[str], *, as_json: bool, debug: bool) -> int:
     use_careful_streams()
     with stopping_cleanly(), nullcontext() if debug else _hushed():
         try:
+            _refuse_databases(words)
             status = _command_of(app).main(list(words), prog_name="halfmask", standalone_mode=False)
         except SystemExit:
             raise  # typer's, where the reader of our output has gone
@@ -142,6 +143,14 @@ def run(words: Sequence[str], *, as_json: bool, debug: bool) -> int:
     if status == CLICK_INTERRUPTED:
         raise KeyboardInterrupt
     return status if isinstance(status, int) else 0
+
+
+def _refuse_databases(words: Sequence[str]) -> None:
+    """Refuse the URL of a database that no command reads or writes, whatever it is given as."""
+    for word in words:
+        value = word.partition("=")[2] if word.startswith("--") else word
+        if value.startswith("jdbc:") or ("://" in value and not value.startswith("http")):
+            rooms.data.io.database_url.refuse_unsupported(value)
 
 
 @contextmanager

@@ -173,7 +173,7 @@ def utility_block(
         named = _MODELS[fit.model]
         rows += [
             [f"pMSE, {named}", f"{fit.pmse:.4f}", "0"],
-            [f"pMSE ratio, {named}", f"{fit.ratio:.3g}", "0 to 1"],
+            [f"S_pMSE (pMSE ratio), {named}", f"{fit.ratio:.3g}", "0 to 1"],
         ]
     if overlap is not None:
         rows += [
@@ -184,7 +184,7 @@ def utility_block(
         title="Utility of the table",
         columns=("measure", "value", "best"),
         rows=rows,
-        caption="The pMSE ratio divides by the pMSE of rows that are drawn from a correct model.",
+        caption="S_pMSE divides the pMSE by that of rows that are drawn from a correct model.",
     )
 
 

@@ -51,7 +51,6 @@ def atomic_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Binary
         _check_parent(target.parent, "file to write")
         if target.is_dir() or (os.path.lexists(target) and not overwrite):
             raise _exists("The file to write")
-        _sweep(target.parent)
         temporary, descriptor = locked_file(target.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -232,7 +231,8 @@ def _new_name(parent: Path) -> Path:
 
 
 def locked_file(parent: Path) -> tuple[Path, int]:
-    """Make a temporary file that is locked as long as its writer lives."""
+    """Make a temporary file, locked as long as its writer lives; remove those of dead ones."""
+    _sweep(parent)
     while True:
         path = _new_name(parent)
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)

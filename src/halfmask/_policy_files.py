@@ -155,7 +155,7 @@ class WrittenPolicy(Section):
         return ()
 
     def labels(self) -> dict[str, list[list[str]]]:
-        """Return the labels of each level above the values, of hierarchies that list them."""
+        """Return the labels of listed hierarchies: of each level above the values."""
         return {}
 
     @classmethod

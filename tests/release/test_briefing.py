@@ -5,6 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import stat
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -15,7 +18,7 @@ from halfmask.claims import Claim, Manifest, read_manifest
 from halfmask.crosstabs import TablesPolicy
 from halfmask.microdata import Policy
 from halfmask.release import Briefing
-from halfmask.release.briefing import record_rows, summary_blocks
+from halfmask.release.briefing import record_blocks, record_rows, summary_blocks
 
 APPROVAL = """
 [approval]
@@ -202,6 +205,25 @@ def test_attacks_are_named_or_their_command():
 
     assert ran.attack_sentence == "Attacks ran: see below. To attack it again: do it"
     assert Briefing().attack_sentence == "No attack was run on this release."
+
+
+def test_a_book_for_another_receiver_is_refused_and_nothing_is_left(tmp_path):
+    release = protect(people(), Policy.from_toml(POLICY + APPROVAL))
+    elsewhere: Any = SimpleNamespace(
+        section=SimpleNamespace(receiver="Oslo"),
+        leaving=lambda *_: nullcontext(SimpleNamespace(sentences=(), weaknesses=())),
+    )
+    with pytest.raises(PolicyError, match="another receiver"):
+        release.write(tmp_path / "out", booking=elsewhere)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_answer_has_no_owners_page_and_names_none():
+    (record,) = record_blocks(manifest_of(), Briefing(), None)
+
+    assert "owner" not in str(record)
+    assert "owner" in str(record_blocks(manifest_of(), Briefing(unpictured="None."), 3))
 
 
 @pytest.mark.parametrize("kind", [Policy, TablesPolicy])

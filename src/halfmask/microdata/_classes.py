@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from halfmask.assess.utility import ModelUtility
     from halfmask.claims import DataFile, Manifest
     from halfmask.data import Schema, Source
-    from halfmask.guarantees import Classes
+    from halfmask.guarantees import Classes, Guarantee
     from halfmask.microdata._class_fit import ProtectionFit
     from halfmask.microdata._policy import Policy
     from halfmask.microdata.evaluation import ReleaseUtility
@@ -343,7 +343,10 @@ def briefing(release: Release[ClassFacts]) -> Briefing:
     remains += [f"No guarantee covers what is sensitive in {named(bare)}."] if bare else []
     remains += [risk.columns.warning] if risk.columns.warning else []
     return Briefing(
-        protected=[f"Whom an attacker looks for by {named(schema.quasi_identifiers)}."],
+        protected=[
+            f"Whom an attacker looks for by {named(schema.quasi_identifiers)} (quasi-identifiers).",
+            *map(_meaning, release.source.guarantees),
+        ],
         lost=[
             utility.class_sizes.suppressed_sentence,
             f"Of the detail of these columns, {percent(1 - utility.loss.loss)} is kept.",
@@ -352,6 +355,13 @@ def briefing(release: Release[ClassFacts]) -> Briefing:
         remains=remains,
         attack=ATTACK,
     )
+
+
+def _meaning(guarantee: Guarantee) -> str:
+    """Return what a guarantee says of the rows, and its parameters."""
+    given = ", ".join(f"{name} = {it}" for name, it in guarantee.parameters.items())
+    about = "" if guarantee.column is None else f" of {guarantee.column}"
+    return f"{guarantee.sentence} ({guarantee.model}{about}: {given})"
 
 
 def page(release: Release[ClassFacts], manifest: Manifest, verification: CheckedRelease) -> str:

@@ -311,7 +311,7 @@ class Policy(PolicySections):
         )
 
     def labels(self) -> dict[str, list[list[str]]]:
-        """Return the labels of each level above the values, of hierarchies that list them."""
+        """Return the labels of listed hierarchies: of each level above the values."""
         trees = [
             build_listed(column)
             for column in self.schema().columns

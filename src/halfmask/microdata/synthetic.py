@@ -193,7 +193,7 @@ def briefing(release: Release[SynthesisFacts]) -> Briefing:
     ran = "Attacks ran when it was made: see Attacks, below."
     costs = "would compare with the table, which costs more than the budget."
     return Briefing(
-        protected=[EXTENTS[release.source.section.kind]],
+        protected=[EXTENTS[release.source.section.kind], *(it.sentence() for it in release.claims)],
         lost=["What the model doesn't learn of columns together is lost: see below."],
         attacked=(measured.not_attacked or ran) if measured else f"No attack was run: it {costs}",
         unpictured=f"A picture {costs}" if measured is None else "",

@@ -29,7 +29,7 @@ from halfmask.release.page import (
 )
 
 if TYPE_CHECKING:
-    from halfmask.claims import Claim, Manifest
+    from halfmask.claims import Manifest
 
 #: What follows the name of a release in that of its owner's page.
 OWNER: Final = ".owner.html"
@@ -50,28 +50,17 @@ _STAYS: Final = (
     "infer more, and what the report doesn't say. Don't hand it over with the release."
 )
 _HIDDEN: Final = "On the owner's page: by a hash, the receiver could test guesses of the table."
-#: What claims mean for who doesn't know the models; others are said as the manifest says them.
-_PLAIN: Final = {
-    "k-anonymity": "By the quasi-identifiers alone, nobody can tell a row apart from at least "
-    "{others} others (k = {k}).",
-    "distinct-l-diversity": "Whoever finds the group of a person sees at least {l} different "
-    "values of {column}.",
-    "t-closeness": "In each group, {column} is distributed as in the whole table, up to {t}.",
-    "copied-rows": "Drawn rows don't equal original rows more often than by chance.",
-    "released-columns": "The files have the columns that the policy releases, and no other.",
-    **dict.fromkeys(("unchanged-cells", "rows-of-table", "references-hold"), ""),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What a kind says of a release to who signs it: sentences, each of what was counted.
+    """What a kind says of a release to who signs it: sentences that were counted.
 
     Parameters
     ----------
     protected, lost, remains
-        Who is protected, besides the claims; what the protection took; and what attackers still
-        find, besides the weaknesses.
+        Who is protected, in place of the claims; what the protection took; and what attackers still
+        find, before the weaknesses.
     attacked
         Which attacks ran when it was made, and where their findings are.
     attack
@@ -98,7 +87,13 @@ class Briefing:
         return f"{ran} To attack it{again}: {self.attack}" if self.attack else ran
 
     def command(self, **paths: str | Path | None) -> str | None:
-        """Return the command of the attacks, with the paths that are known."""
+        """Return the command of the attacks, with the paths that are known.
+
+        Parameters
+        ----------
+        paths
+            For TABLE, RELEASE and POLICY.
+        """
         given = {name: shlex.quote(str(path)) for name, path in paths.items() if path is not None}
         return re.sub("[A-Z]{5,}", lambda it: given.get(it[0], it[0]), self.attack) or None
 
@@ -118,11 +113,11 @@ def moment(created: str) -> str:
 
 def summary_blocks(manifest: Manifest, briefing: Briefing) -> list[AnyBlock]:
     """Return the summary for the head of an office, which prints as one page."""
-    claims = dict.fromkeys(filter(None, map(_in_plain_words, manifest.claims)))
+    claims = list(dict.fromkeys(each.sentence() for each in manifest.claims))
     weaknesses = [re.sub("^[a-z-]+: ", "", each) for each in manifest.weaknesses]
     parts = {
         "What is released": _content(manifest),
-        "Who is protected, and how": [*briefing.protected, *claims],
+        "Who is protected, and how": briefing.protected or claims,
         "What is lost": briefing.lost,
         "What an attacker can still do": [
             *briefing.remains,
@@ -135,12 +130,6 @@ def summary_blocks(manifest: Manifest, briefing: Briefing) -> list[AnyBlock]:
         for title, sentences in parts.items()
     ]
     return [ChapterBlock("Summary", blocks, style="summary")]
-
-
-def _in_plain_words(claim: Claim) -> str:
-    known: dict[str, Any] = {**claim.about, **claim.parameters}
-    known["others"] = known.get("k", 1) - 1
-    return _PLAIN.get(claim.model, claim.sentence().replace("{", "{{")).format_map(known)
 
 
 def _content(manifest: Manifest) -> list[str]:
@@ -200,9 +189,10 @@ def record_rows(manifest: Manifest, briefing: Briefing) -> list[tuple[str, str]]
     ]
 
 
-def record_blocks(manifest: Manifest, briefing: Briefing, n_dropped: int) -> list[AnyBlock]:
-    """Return the record, as it may be released."""
-    more = [("Columns dropped", f"{n_dropped:,}"), ("Policy and input", _HIDDEN)]
+def record_blocks(manifest: Manifest, briefing: Briefing, n_dropped: int | None) -> list[AnyBlock]:
+    """Return the record, as it may be released; without a number, it has no owner's page."""
+    dropped = [] if n_dropped is None else [("Columns dropped", f"{n_dropped:,}")]
+    more = [*dropped, ("Policy and input", _HIDDEN)] if dropped else []
     return [
         *([TextBlock("Pictures", [briefing.unpictured])] if briefing.unpictured else []),
         TableBlock("Record", (), [*record_rows(manifest, briefing), *more]),

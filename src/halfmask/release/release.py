@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
-from halfmask._errors import ParameterError, ReleaseError
+from halfmask._errors import ParameterError, PolicyError, ReleaseError
 from halfmask._html_table import html_table
 from halfmask._progress import Progress, silent
 from halfmask._validation import integer_at_least, list_of, one_of
@@ -349,7 +349,7 @@ class Release(Generic[Facts]):
             What it states.
         """
         briefing = self.briefing
-        n_dropped = len(getattr(self.policy, "dropped", ()))
+        n_dropped = len(self.policy.dropped) if hasattr(self.policy, "approval") else None
         return summary_blocks(manifest, briefing), record_blocks(manifest, briefing, n_dropped)
 
     def _fact(self, name: str) -> Any:  # noqa: ANN401 # as its kind measures it
@@ -509,7 +509,12 @@ def _approval(release: Release[Any]) -> dict[str, str]:
     approval = getattr(release.policy, "approval", None)
     stated: dict[str, str] = {} if approval is None else approval.stated()
     book = release.booking.section if release.booking else getattr(release.policy, "book", None)
-    return stated if book is None else {"receiver": book.receiver, **stated}
+    if book is not None and stated.setdefault("receiver", book.receiver) != book.receiver:
+        raise PolicyError(
+            "The release is booked for another receiver than [approval] of the policy has.",
+            hint="Leave the receiver out of [approval]: that of the book counts.",
+        )
+    return stated
 
 
 def _versions(names: Sequence[str]) -> Iterator[tuple[str, str]]:

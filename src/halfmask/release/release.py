@@ -19,6 +19,8 @@ from halfmask._progress import Progress, silent
 from halfmask._validation import integer_at_least, list_of, one_of
 from halfmask.claims import Claim, Manifest
 from halfmask.data import atomic_file, like
+from halfmask.data.io.formats import is_object_address
+from halfmask.data.io.object_folder import new_run, point_to
 from halfmask.engines import LocalEngine
 from halfmask.release._given import GivenTable
 from halfmask.release._publishing import publish
@@ -242,6 +244,8 @@ class Release(Generic[Facts]):
         and what was found.
     given
         Where the table is, for the owner.
+    run
+        Where it lies below a folder in an object store that it replaces; else ``None``.
 
     See Also
     --------
@@ -267,6 +271,7 @@ class Release(Generic[Facts]):
     booking: Booking | None = None
     checked: tuple[str, ...] = ()
     given: GivenTable = field(default_factory=GivenTable)
+    run: str | None = None
 
     def __repr__(self) -> str:
         rows = f"{self.rows.get('out', 'no')} rows"
@@ -379,7 +384,8 @@ class Release(Generic[Facts]):
             Of a database: the URL of the schema or file to make.
         overwrite
             Whether an earlier release of that name may be replaced; until the new one is complete
-            and verified the old one stays.
+            and verified the old one stays. In an object store both stay, each in a folder of its
+            run below ``out``, and the object ``latest.txt`` names the new one.
         persons
             A file to make outside of the release, where a person is the unit of guarantees: it says
             which rows are of one person, and `halfmask.verify` needs it to count persons again.
@@ -411,9 +417,10 @@ class Release(Generic[Facts]):
             raise ParameterError(
                 "The 'report' parameter of write is for databases.", hint="The report is in 'out'."
             )
+        run = new_run(str(out)) if overwrite and is_object_address(out) else None
         job = WriteJob(
-            out=out,
-            overwrite=overwrite,
+            out=out if run is None else run,
+            overwrite=overwrite and run is None,
             persons=persons,
             report=report,
             progress=progress or silent,
@@ -434,7 +441,9 @@ class Release(Generic[Facts]):
                     departure=departure,
                 )
                 write_owners(manifest)
-        return replace(made, manifest=manifest, verification=verification)
+        if run is not None:
+            point_to(run)
+        return replace(made, manifest=manifest, verification=verification, run=run)
 
 
 def _leave(release: Release[Any], job: WriteJob) -> AbstractContextManager[Departure | None]:

@@ -16,7 +16,7 @@ from halfmask.cli._budget import ReleaseLedger
 from halfmask.cli._console import console
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
-from halfmask.cli._options import OPEN, OVERWRITE, TABLE, EngineOptions, SayingOptions
+from halfmask.cli._options import OPEN, TABLE, EngineOptions, SayingOptions
 from halfmask.cli._policy_file import ChosenColumns, PolicyFile, show_decisions
 from halfmask.cli._protect_database import check_database_options, copy_database, is_whole_database
 from halfmask.cli._show_release import say_release
@@ -44,6 +44,10 @@ ALSO = option(
     "--also FILE: Also write the released rows as a file of SPSS (.sav), Stata (.dta) or Excel "
     "(.xlsx), which halfmask verify --also compares with OUT. If TABLE is of SPSS, Stata or SAS, "
     "columns keep their labels, and codes where values are unchanged."
+)
+REPLACED = flag(
+    "--overwrite: Replace an earlier release in OUT. In an object store both stay, and the object "
+    "latest.txt in OUT names the new one."
 )
 #: A longer file is refused unread; of others the message has the length.
 _MOST_BYTES = 1 << 20
@@ -94,13 +98,14 @@ def protect(
     *,
     folder: str | None = option("--out -o OUT: The same as OUT, as an option."),
     chosen: ChosenColumns,
-    overwrite: bool = flag("--overwrite: Replace an earlier release in OUT."),
+    overwrite: bool = REPLACED,
     also: str | None = ALSO,
     given: ReleaseInputs,
     booked: BookOptions,
     report: str | None = option(
         "--report DIR: For a database: the folder to create for its manifest and report. By "
-        "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA."
+        "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA. "
+        "reports/{run} keeps the report of each run."
     ),
     budget: ReleaseLedger,
     head: HeaderOptions,
@@ -224,6 +229,11 @@ def make_release(
         from halfmask.release import check_export  # noqa: PLC0415 # half a second
 
         check_export(also, overwrite=overwrite)
+        if "://" in out:
+            raise UsageError(
+                "--also reads the release again, which must be a folder on this machine.",
+                hint="Leave it out, or give a folder as OUT and copy it.",
+            )
     ledger = budget.open(table, is_read_otherwise=bool(options))
     given["book"] = booked.open(policy, given["vault"])
     opened = opened_by(table, policy, options) if options else table
@@ -236,7 +246,7 @@ def make_release(
             stages("exporting")
             export_release(out, also, labels=table, overwrite=overwrite)
     told = {**(more or {}), **({} if also is None else {"also": also})}
-    say_release(release, out, saying, show=show, **told)
+    say_release(release, release.run or out, saying, show=show, **told)
 
 
 def _check_masks_alone(inputs: ReleaseInputs, budget: ReleaseLedger) -> None:
@@ -363,7 +373,7 @@ def synthesize(
     ),
     out: str = argument("OUT: The folder to create for the release."),
     *,
-    overwrite: bool = OVERWRITE,
+    overwrite: bool = REPLACED,
     also: str | None = ALSO,
     key_file: str | None = KEY_FILE,
     pseudonyms: PseudonymVault,

@@ -17,7 +17,7 @@ from halfmask.data import atomic_file
 from halfmask.data.io.file_labels import FileLabels, file_labels
 from halfmask.data.io.workbook_file import write_workbook
 from halfmask.release._reading import _columns_of, read_release
-from halfmask.verifier import export_faults
+from halfmask.verifier.exported import export_faults
 from halfmask.verifier.tables.labels import ROOT
 
 if TYPE_CHECKING:

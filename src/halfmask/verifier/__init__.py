@@ -10,7 +10,6 @@ take its place once it is imported.
 
 from __future__ import annotations
 
-from halfmask.verifier._exported import export_faults as export_faults
 from halfmask.verifier._result import CheckedClaim, CheckedRelease, FileCheck
 from halfmask.verifier._verify import verify
 from halfmask.verifier._verify import verify_with as verify_with

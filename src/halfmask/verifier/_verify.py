@@ -13,7 +13,6 @@ from halfmask._errors import MissingDependencyError, ParameterError, Verificatio
 from halfmask._foreign import missing
 from halfmask.claims import REPORT_NAME, Claim, Manifest, read_manifest
 from halfmask.claims.manifest import folder_of, manifest_path
-from halfmask.verifier._exported import export_faults
 from halfmask.verifier._found_files import hashed, unlisted
 from halfmask.verifier._result import IMPORT_CHECK, CheckedClaim, CheckedRelease, FileCheck
 from halfmask.verifier.checks import (
@@ -126,6 +125,8 @@ def verify(  # noqa: PLR0913 # keyword-only, each with a default
     found = verify_with(path, given)
     if also is None:
         return found
+    from halfmask.verifier.exported import export_faults  # noqa: PLC0415 # rare
+
     faults = export_faults(path, read_manifest(path), also)
     return replace(found, problems=(*found.problems, *faults))
 

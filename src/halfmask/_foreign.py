@@ -1,7 +1,7 @@
 """Foreign code: it fails, and its own words may quote cells; or it isn't installed.
 
-The base installation reads, describes and verifies. The other jobs need a compiler and
-scikit-learn, which together are larger than all the rest: they are extras of the distribution.
+The base installation verifies, and reads releases in Parquet. Other tables are read with pyarrow,
+and most jobs need a compiler and scikit-learn: they are extras of the distribution.
 """
 
 from __future__ import annotations
@@ -74,6 +74,7 @@ OPTIONAL: Final = {
     "opendp": ("opendp", "dp"),
     "phonenumbers": ("phonenumberslite", "pii"),
     "presidio_analyzer": ("presidio-analyzer", "presidio"),
+    "pyarrow": ("pyarrow", "describe"),
     "pyogrio": ("pyogrio", "geo-files"),
     "pyproj": ("pyproj", "geo-files"),
     "pyreadstat": ("pyreadstat", "statfiles"),

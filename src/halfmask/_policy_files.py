@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias
 from pydantic import PrivateAttr, ValidationError
 
 from halfmask._errors import HalfmaskError, PolicyError
-from halfmask._sections import OneOf, Section, held_by, parts_of
+from halfmask._sections import REPLACED_KEYS, OneOf, Section, held_by, parts_of
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -248,6 +248,9 @@ def _wrong_key(place: PolicyPlace, key: str, *, is_missing: bool) -> tuple[str, 
     others = place.choice.kinds_having(key) if place.choice is not None else []
     if others:
         return f"{place} has no key {key!r}.", f"It goes with {' or '.join(others)}: remove it."
+    now, hint = REPLACED_KEYS.get(key, ("", ""))
+    if now in known:
+        return f"{place} has no key {key!r}.", hint
     shown = "such key" if place.has_categories else f"key {word(key)}"
     return f"{place} has no {shown}.", near(key, list(known), most=_MOST_NAMES)
 

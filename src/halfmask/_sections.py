@@ -53,6 +53,17 @@ Character: TypeAlias = Annotated[str, Field(strict=True, min_length=1, max_lengt
 #: Keys of policy files of 0.1, and their names today.
 _OLD_KEYS = {"least_gain": "min_gain", "towards": "split_targets"}
 
+#: Keys of earlier policies that users of another tool read the other way round: never renamed
+#: silently. The key of today, and a hint.
+REPLACED_KEYS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "importance": (
+            "cost",
+            "It is 'cost' now: a high cost keeps a column, as 1 of sdcMicro's importance does.",
+        )
+    }
+)
+
 
 class Section(BaseModel):
     """A table of a policy file: no key that isn't named, no value that its type doesn't have."""

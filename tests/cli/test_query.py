@@ -244,13 +244,18 @@ def test_what_is_left_for_each_analyst_is_shown(table, vault, capsys):
             "epsilon": allowed,
             "spent": pytest.approx(spent, rel=1e-3),
             "left": pytest.approx(left, rel=1e-3),
+            "last": last,
         }
-        for name, allowed, spent, left in (("ann", 1.0, 0.6, 0.4), ("bob", 1.5, 0.0, 0.6))
+        for name, allowed, spent, left, last in (
+            ("ann", 1.0, 0.6, 0.4, 1),
+            ("bob", 1.5, 0.0, 0.6, None),
+        )
     ]
     out = run(capsys, *show)[1]
     assert "in 2 charges; 0.6 left" in out
     rows = [line.split() for line in out.splitlines()]
-    assert ["ann", "1", "0.6", "0.4"] in rows
+    when = facts["charges"][0]["booked"].removesuffix("+00:00").split("T")
+    assert ["ann", "1", "0.6", "0.4", "1,", *when] in rows
     assert ["bob", "1.5", "0", "0.6"] in rows
 
 

@@ -185,15 +185,15 @@ def test_the_less_important_cell_is_suppressed():
 
     assert suppressed(table, k=2).row(0) == (1, None)
     assert suppressed(table, ["b", "a"], k=2).row(0) == (None, 1)
-    assert suppressed(table, k=2, importance={"b": 2.0}).row(0) == (None, 1)
-    assert suppressed(table, k=2, importance={"a": 2.0, "b": 1.5}).row(0) == (1, None)
+    assert suppressed(table, k=2, cost={"b": 2.0}).row(0) == (None, 1)
+    assert suppressed(table, k=2, cost={"a": 2.0, "b": 1.5}).row(0) == (1, None)
 
 
 def test_two_cheap_cells_are_suppressed_before_a_dear_one():
     table = pl.DataFrame({"a": [1] * 4 + [1], "b": [1, 1, 2, 2, 3], "c": [1, 2, 1, 2, 3]})
     table = pl.concat([table, pl.DataFrame({"a": [2] * 2, "b": [3] * 2, "c": [3] * 2})])
 
-    assert suppressed(table, k=2, importance={"a": 3.0})["a"].null_count() == 0
+    assert suppressed(table, k=2, cost={"a": 3.0})["a"].null_count() == 0
 
 
 @pytest.mark.slow
@@ -248,10 +248,10 @@ def test_it_may_follow_a_mask_that_coarsens():
         ({"k": 2.5}, "'k'"),
         ({"subsets": 0}, "'subsets'"),
         ({"subsets": 3}, "'subsets'"),
-        ({"importance": {"z": 1.0}}, "'z'"),
-        ({"importance": {"a": 0.0}}, "'a'"),
-        ({"importance": {"a": float("inf")}}, "'a'"),
-        ({"importance": ["a", "b"]}, "'importance'"),
+        ({"cost": {"z": 1.0}}, "'z'"),
+        ({"cost": {"a": 0.0}}, "'a'"),
+        ({"cost": {"a": float("inf")}}, "'a'"),
+        ({"cost": ["a", "b"]}, "'cost'"),
         ({"columns": tuple("abcdefghijklm")}, "at most 12 columns"),
         ({"columns": tuple("abcdefghijklmnopqrst"), "subsets": 10}, "5000 subsets"),
     ],

@@ -41,7 +41,7 @@ k = 3
 name = "local-suppression"
 columns = ["sex", "town", "age"]
 k = 3
-importance = { sex = 2.0 }
+cost = { sex = 2.0 }
 """
 MONTH = '{ name = "coarsened-dates", to = "month" }'
 MODELS = [

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import halfmask as hm
+from halfmask._errors import PolicyError
 from halfmask.claims import read_manifest
 from halfmask.cli import main
 from halfmask.microdata import Policy
@@ -27,7 +28,7 @@ pay = { role = "sensitive", kind = "numeric" }
 name = "local-suppression"
 columns = ["sex", "town", "age"]
 k = 5
-importance = { sex = 5.0, age = 1.1 }
+cost = { sex = 5.0, age = 1.1 }
 """
 CLASSES = """
 [[guarantees]]
@@ -36,6 +37,14 @@ k = 2
 [suppression]
 max_fraction = 0.9
 """
+
+
+def test_the_old_key_of_costs_is_refused_with_the_new_one():
+    """sdcMicro's importance is read the other way round: nothing may be renamed silently."""
+    with pytest.raises(PolicyError, match="has no key 'importance'") as refused:
+        Policy.from_toml(TEXT.replace("cost = ", "importance = "))
+
+    assert "It is 'cost' now" in str(refused.value)
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +110,25 @@ def test_nothing_is_said_where_no_mask_suppresses(people, tmp_path):
     details: dict[str, Any] = dict(read_manifest(tmp_path / "out").details)
     assert "suppressed_cells" not in details["utility"]
     assert "Suppressed cells" not in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_report_of_masks_is_weighted_by_the_declared_column(people, tmp_path):
+    weighed = people.with_columns(w=pl.int_range(1, 121).cast(pl.Float64))
+    text = TEXT.replace("halfmask = 1", 'halfmask = 1\nsampling_weights = "w"').replace(
+        "[columns]", '[columns]\nw = { role = "insensitive", kind = "numeric" }'
+    )
+
+    hm.mask(weighed, Policy.from_toml(text), key=bytes(32)).write(tmp_path / "out")
+
+    details: dict[str, Any] = dict(read_manifest(tmp_path / "out").details)
+    after = pl.read_csv(next((tmp_path / "out").rglob("*.csv")))
+    shares = [frame.group_by("town").agg(pl.col("w").sum() / 7260) for frame in (weighed, after)]
+    both = shares[0].join(shares[1], on="town", nulls_equal=True)
+    moved = (both["w"] - both["w_right"]).abs().sum() / 2
+    assert details["utility"]["columns"]["town"]["total_variation"] == pytest.approx(moved)
+    assert details["utility"]["weights"] == "w"
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "weighted by w" in page
 
 
 def test_a_release_of_classes_says_it_by_column(people, tmp_path):

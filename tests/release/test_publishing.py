@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import halfmask
-from halfmask._errors import ParameterError, VerificationError
+from halfmask._errors import MissingDependencyError, ParameterError, VerificationError
 from halfmask.claims import Claim, DataFile, read_manifest, write_manifest
 from halfmask.release import (
     BarsBlock,
@@ -185,6 +185,18 @@ def test_a_check_that_fails_says_nothing_of_the_files(tmp_path, monkeypatch):
     with pytest.raises(VerificationError, match="can't read the files") as refused:
         release().write(tmp_path / "out")
     assert "canary" not in str(refused.value)
+
+
+def test_a_check_without_its_library_refutes_nothing(tmp_path, monkeypatch):
+    """The base installation has no scipy: a release isn't wrong because of that."""
+
+    def lacking(claim, files):  # noqa: ARG001 # a check's
+        raise ModuleNotFoundError(name="scipy.special")
+
+    monkeypatch.setitem(CHECKS, ("toy-counts", "minimum-count"), ("counted", lacking))
+
+    with pytest.raises(MissingDependencyError, match="scipy"):
+        release().write(tmp_path / "out")
 
 
 @pytest.mark.usefixtures("checked")

@@ -293,6 +293,54 @@ def test_drafts_and_ledger_are_private(asking):
         assert file.parent.stat().st_mode & 0o077 == 0
 
 
+def test_budget_of_each_analyst_is_shown_as_in_the_terminal(asking, adult_table, capsys):
+    vault = str(asking.folder / "vault")
+    for name, epsilon in (("bob", "1.5"), ("ann", "1")):
+        main(["budget", "allow", "adult", name, "--epsilon", epsilon, "--vault", vault])
+    query = ["query", str(adult_table), "--vault", vault, "--missing", "?"]
+    older = f"{COUNT} WHERE age > 40"
+    assert main([*query, older, "--epsilon", "0.2", "--analyst", "ann"]) == 0
+    assert main([*query, COUNT, "--epsilon", "0.4", "--analyst", "ann"]) == 0
+    assert main([*query, COUNT, "--epsilon", "1.75"]) == 0
+    charges = ledger_of(asking).charges
+    at = charges[1].booked[:16].replace("T", " ")
+    said = asking.get("/questions")
+    assert f"ann 1 0.6 0.4 COUNT(*) {at} bob 1.5 0 0.65 none" in said
+    assert f"2 COUNT(*) 0.4 ann {at}" in said
+    capsys.readouterr()
+    main(["budget", "show", "adult", "--vault", vault])
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["ann", "1", "0.6", "0.4", "2,", *charges[1].booked[:19].split("T")] in rows
+    assert ["bob", "1.5", "0", "0.65"] in rows
+
+
+def test_budgets_can_be_read_without_a_table(asking, adult_table, bench_in, tmp_path_factory):
+    towns = pl.DataFrame({"town": ["a", "b"]})
+    ledger = PrivacyLedger.create(
+        asking.folder / "more", towns, dataset="towns", epsilon=2.0, delta=0.0
+    )
+    ledger.allow("ann", epsilon=0.25)
+    post(asking, "ask", sql=BY_SEX)
+    adult_table.unlink()
+    said = asking.get("/questions")
+    assert "Budget of adult" in said
+    assert "Epsilon 2.5 of 3 is left" in said
+    assert "COUNT(*) WHERE (sex IN ('Female', 'Male')) GROUP BY sex 0.5" in said
+    assert "Budget of towns" in said
+    assert "ann 0.25 0 0.25 none" in said
+    other = bench_in(tmp_path_factory.mktemp("other"))
+    assert "Choose one on the page Data" in other.get("/questions")
+
+
+def test_nothing_is_asked_without_a_table(asking, adult_table):
+    adult_table.unlink()
+    asking.get("/questions")
+    assert '<form method="post"' not in asking.html
+    said = asking.post("/questions/ask", sql=COUNT, what="sql", epsilon="0.5", once="")
+    assert "No table is open" in said
+    assert ledger_of(asking).charges == ()
+
+
 HOSTILE = ["<img src=x onerror=alert(1)>", "a{{7*7}}", "a\u202eb", 'q"uo', "it's"]
 
 

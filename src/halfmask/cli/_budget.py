@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from halfmask.dp.ledger import PrivacyLedger
+    from halfmask.dp.ledger import Charge, PrivacyLedger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -284,13 +284,19 @@ def _say(ledger: PrivacyLedger, saying: SayingOptions) -> int:
         "unit": terms.unit.to_dict(),
         "version": terms.version,
         "spent": spent,
-        "left": _left(terms.epsilon, spent),
+        "left": ledger.left,
         "delta_spent": math.fsum(each.delta for each in charges),
         "delta_left": ledger.delta_left,
         "guarantee": terms.sentence(),
         "analysts": [
-            {"analyst": name, "epsilon": allowed, "spent": of_theirs, "left": left}
-            for name, allowed, of_theirs, left in _shares(ledger)
+            {
+                "analyst": name,
+                "epsilon": share.epsilon,
+                "spent": share.spent,
+                "left": share.left,
+                "last": None if share.last is None else share.last.number,
+            }
+            for name, share in ledger.shares.items()
         ],
         "charges": [
             {
@@ -308,31 +314,13 @@ def _say(ledger: PrivacyLedger, saying: SayingOptions) -> int:
     return saying.say(facts, lambda: _show(ledger))
 
 
-def _left(allowed: float, spent: float) -> float:
-    """Return what is left; rounding may have spent a little more."""
-    return max(0.0, allowed - spent)
-
-
-def _shares(ledger: PrivacyLedger) -> list[tuple[str, float, float, float]]:
-    """Return each analyst's share, what is spent of it, and what the analyst can still spend.
-
-    A charge is refused by the share or by the budget: an analyst has the smaller rest of both.
-    """
-    whole = _left(ledger.terms.epsilon, ledger.spent)
-    return [
-        (name, allowed, spent, min(_left(allowed, spent), whole))
-        for name, (allowed, spent) in ledger.shares.items()
-    ]
-
-
 def _show(ledger: PrivacyLedger) -> None:
     terms, charges, spent = ledger.terms, ledger.charges, ledger.spent
     out = console()
     out.print(printable(terms.sentence()), soft_wrap=True)
-    left = _left(terms.epsilon, spent)
     out.print(
         f"Spent: epsilon {spent:.4g} of {terms.epsilon:g} in {len(charges):,} charges; "
-        f"{left:.4g} left"
+        f"{ledger.left:.4g} left"
     )
     if terms.delta:
         of_delta = math.fsum(each.delta for each in charges)
@@ -346,22 +334,26 @@ def _show(ledger: PrivacyLedger) -> None:
         for each in charges:
             purpose, who = printable(each.purpose), printable(each.analyst or "")
             costs = f"{each.epsilon_at(terms.delta):.4g}", f"{each.delta:g}"
-            when = each.booked.removesuffix("+00:00").replace("T", " ")
-            table.add_row(str(each.number), purpose, *costs, who, when)
+            table.add_row(str(each.number), purpose, *costs, who, _when(each))
         out.print(table)
         out.print(
             "A charge's epsilon is what it costs by itself, at the budget's delta. Together they "
             "cost at most the sum.",
             soft_wrap=True,
         )
-    if shares := _shares(ledger):
-        table = listing(
-            "analyst", "may spend", "spent", "left", right=("may spend", "spent", "left")
-        )
-        for name, *numbers in shares:
-            table.add_row(printable(name), *(f"{each:.4g}" for each in numbers))
+    if shares := ledger.shares:
+        numbers = ("may spend", "spent", "left")
+        table = listing("analyst", *numbers, "last charge (UTC)", right=numbers)
+        for name, it in shares.items():
+            last = "" if it.last is None else f"{it.last.number}, {_when(it.last)}"
+            left = (f"{each:.4g}" for each in (it.epsilon, it.spent, it.left))
+            table.add_row(printable(name), *left, last)
         out.print(table)
         out.print(
             "Left is the smaller rest of the share and of the budget, which all analysts share.",
             soft_wrap=True,
         )
+
+
+def _when(charge: Charge) -> str:
+    return charge.booked.removesuffix("+00:00").replace("T", " ")

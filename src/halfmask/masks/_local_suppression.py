@@ -46,8 +46,9 @@ class LocalSuppression(CheckedMask):
         columns is taken.
     k
         How many rows must agree with each row, itself among them; at least 2.
-    importance
-        What it costs to make a cell of a column missing, 1 where none is given.
+    cost
+        What it costs to make a cell of a column missing, 1 where none is given. Cells of a column
+        with a high cost are kept: sdcMicro's ``importance`` has 1 for the column to keep.
     subsets
         With m: k rows must agree on each m of the columns, not on all. An attacker may then know
         any m of them.
@@ -95,7 +96,7 @@ class LocalSuppression(CheckedMask):
 
     columns: tuple[str, ...]
     k: int = field(metadata={"ge": 2})
-    importance: dict[str, float] | None = None
+    cost: dict[str, float] | None = None
     subsets: int | None = field(default=None, metadata={"ge": 1})
 
     def _check_together(self) -> None:
@@ -112,24 +113,24 @@ class LocalSuppression(CheckedMask):
                 f"once, and on at most {_MOST_SUBSETS} subsets of columns.",
                 hint="Name fewer columns, or set 'subsets' to how many an attacker may know.",
             )
-        self._check_importance()
+        self._check_cost()
 
-    def _check_importance(self) -> None:
-        given = self.importance or {}
+    def _check_cost(self) -> None:
+        given = self.cost or {}
         if not isinstance(given, Mapping):
             raise ParameterError(
-                f"The 'importance' of the mask {self.name!r} must give a number for columns."
+                f"The 'cost' of the mask {self.name!r} must give a number for columns."
             )
         unknown = [name for name in given if name not in self.columns]
         if unknown:
             raise ParameterError(
-                f"The 'importance' of the mask {self.name!r} names {unknown[0]!r}, which is none "
+                f"The 'cost' of the mask {self.name!r} names {unknown[0]!r}, which is none "
                 "of its columns."
             )
-        for name, cost in given.items():
-            if not (is_number(cost) and 0 < cost < _MOST_COST):
+        for name, each in given.items():
+            if not (is_number(each) and 0 < each < _MOST_COST):
                 raise ParameterError(
-                    f"The 'importance' of column {name!r} must be a number above 0 and below 1e9."
+                    f"The 'cost' of column {name!r} must be a number above 0 and below 1e9."
                 )
 
     @property
@@ -156,7 +157,7 @@ class LocalSuppression(CheckedMask):
                 f"k = {self.k}.",
                 hint="Choose a smaller k, or release nothing.",
             )
-        costs = [float((self.importance or {}).get(name, 1.0)) for name in self.columns]
+        costs = [float((self.cost or {}).get(name, 1.0)) for name in self.columns]
         missing = repaired(table.select(self.columns), self._compared(), costs, k=self.k)
         kept = table.select(
             pl.when(pl.lit(pl.Series(missing[:, j])))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import polars as pl
+import polars.selectors as cs
 
 from halfmask._errors import ParameterError, VerificationError
 from halfmask._validation import integer_at_least, one_of
@@ -19,6 +20,7 @@ from halfmask.claims.manifest import MICRODATA, Manifest, folder_of, manifest_pa
 from halfmask.data import ReadOptions, open_table
 from halfmask.data.io.formats import TEXT_FORMATS
 from halfmask.verifier.tables.labels import ROOT, Label, read_label
+from halfmask.verifier.tables.part import READ_ERRORS, open_part
 
 if TYPE_CHECKING:
     from halfmask.claims import DataFile
@@ -292,6 +294,12 @@ def _read_file(folder: Path, file: DataFile, columns: Sequence[_Column]) -> pl.D
                 "A file of the release isn't the one that the manifest names.",
                 hint="Get the release again; halfmask verify says what else differs.",
             )
+    if file.format in {"parquet", "arrow"}:  # as `verify` reads them: with polars alone
+        try:
+            rows = open_part(path, file.format).collect()
+        except READ_ERRORS:
+            raise VerificationError(f"A file of the release isn't {file.format}.") from None
+        return rows.with_columns(cs.by_dtype(pl.Categorical, pl.Enum).cast(pl.String))
     types: dict[str, pl.DataType] = {}
     if file.format in TEXT_FORMATS:
         types = {each.name: each.dtype for each in columns}

@@ -1,11 +1,10 @@
-"""The files of a release on disk: their hashes, their rows, and whether there are others."""
+"""The files of a release on disk: their hashes, their lines, and whether there are others."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
 import io
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO
@@ -45,45 +44,6 @@ def unlisted(manifest: Path, listed: AbstractSet[str]) -> int:
     if manifest.name == MANIFEST_NAME:
         return len(entries_of(folder) - {*listed, MANIFEST_NAME})
     return len(entries_of(folder) - listed) if manifest.parent != folder else 0
-
-
-def rows_of(path: Path, form: str) -> int | None:
-    """Return how many rows a file of a release has; None where it isn't of its format.
-
-    CSV has a header. Lines of JSON may be packed by gzip or zstd.
-    """
-    import pyarrow as pa  # noqa: PLC0415 # 0.2 s
-    import pyarrow.parquet as pq  # noqa: PLC0415 # the same
-
-    try:
-        if form == "parquet":
-            return int(pq.read_metadata(path).num_rows)
-        if form == "arrow":
-            with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as batches:
-                return int(batches.read_all().num_rows)
-        if form == "csv":
-            return _csv_rows(path)
-        if form == "excel":
-            from halfmask.verifier._workbook import read_workbook  # noqa: PLC0415 # rare
-
-            return len(read_workbook(path)) - 1
-        with unpacked(path) as lines:
-            return sum(bool(line.strip()) for line in lines)
-    except (OSError, EOFError, ValueError, zlib.error, pa.ArrowException):
-        return None
-
-
-def _csv_rows(path: Path) -> int | None:
-    """Return the rows of a CSV file under its header; None where a quote is never closed.
-
-    A line ends a row unless it is within quotes: cells with quotes are quoted (RFC 4180).
-    """
-    quotes, rows = 0, -1
-    with path.open("rb") as file:
-        for line in file:
-            quotes += line.count(b'"')
-            rows += quotes % 2 == 0
-    return None if quotes % 2 else rows
 
 
 @contextmanager

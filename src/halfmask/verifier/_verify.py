@@ -9,10 +9,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from halfmask._errors import ParameterError, VerificationError
+from halfmask._errors import MissingDependencyError, ParameterError, VerificationError
+from halfmask._foreign import missing
 from halfmask.claims import REPORT_NAME, Claim, Manifest, read_manifest
 from halfmask.claims.manifest import folder_of, manifest_path
-from halfmask.verifier._found_files import hashed, rows_of, unlisted
+from halfmask.verifier._found_files import hashed, unlisted
 from halfmask.verifier._result import IMPORT_CHECK, CheckedClaim, CheckedRelease, FileCheck
 from halfmask.verifier.checks import (
     IN_WORDS,
@@ -199,6 +200,9 @@ def _counted(
     try:
         found: object = check(asked, files)
     except Exception as error:  # noqa: BLE001 # what a library says of a file may quote it
+        lacking = missing(error) if isinstance(error, ModuleNotFoundError) else error
+        if isinstance(lacking, MissingDependencyError):
+            raise lacking from None  # the release isn't wrong because a library isn't installed
         raised = type(error).__name__
         return None, f" Its check can't read the files or its parameters ({raised})."
     if not isinstance(found, ClaimCount):
@@ -239,6 +243,8 @@ def _with_asked_parameters(claim: Claim) -> Any:  # noqa: ANN401 # a claim whose
 
 def _file_faults(path: Path, manifest: Manifest) -> tuple[tuple[FileCheck, ...], list[str]]:
     """Compare the files of a release with its manifest: hashes, sizes, rows, others there."""
+    from halfmask.verifier._stored_rows import rows_of  # noqa: PLC0415 # loads all of tables/
+
     checks, problems, folder = [], [], folder_of(path)
     listed = {each.name for each in manifest.files}
     if len(listed) < len(manifest.files):

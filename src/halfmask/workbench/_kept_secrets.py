@@ -129,6 +129,14 @@ def open_ledger(home: Path, table: str) -> PrivacyLedger | None:
     return None if where is None else PrivacyLedger.open(where, dataset=dataset_of(table))
 
 
+def ledgers_of(home: Path) -> list[PrivacyLedger]:
+    """Return the ledgers of a folder, whether or not their tables are open."""
+    from halfmask.dp.ledger import PrivacyLedger  # noqa: PLC0415 # as above
+
+    files = sorted(home.glob("*/*.ledger"), key=lambda it: (it.stem, it.parent.name))
+    return [PrivacyLedger.open(it.parent, dataset=it.stem) for it in files]
+
+
 def books_of(home: Path) -> list[ReleaseBook]:
     """Return the books in the vault of a folder."""
     from halfmask.book import ReleaseBook  # noqa: PLC0415 # as above

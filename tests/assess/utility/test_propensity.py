@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import DataError, ParameterError
 from halfmask.assess.utility import propensity_mse
@@ -103,11 +104,56 @@ def test_repeated_and_constant_features_are_no_coefficients():
     assert repeated.pmse == pytest.approx(alone.pmse, rel=1e-3)
 
 
+def by_newton(features: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The probabilities of a logistic model: Newton's steps, written out."""
+    x = np.column_stack([np.ones(len(labels)), features])
+    beta = np.zeros(x.shape[1])
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-x @ beta))
+        beta += np.linalg.solve((x * (p * (1 - p))[:, None]).T @ x, x.T @ (labels - p))
+    return 1 / (1 + np.exp(-x @ beta))
+
+
+def test_s_pmse_of_a_logistic_model_is_that_of_synthpop():
+    """synthpop 1.9: S_pMSE = pMSE N / (df (1 - c)^2 c); utilStd = (U - df) / sqrt(2 df)."""
+    rng = np.random.default_rng(7)
+    before, after = rng.normal(size=(120, 2)), rng.normal(0.3, 1.2, size=(60, 2))
+    labels = np.repeat([0, 1], [120, 60])
+    c = 1 / 3
+    pmse = float(((by_newton(squared(np.vstack([before, after])), labels) - c) ** 2).mean())
+
+    found = propensity_mse(squared(before), squared(after), model="logistic", random_state=0)
+
+    value = pmse * 180**4 / 120**2 / 60  # chi-squared of df = 5 under the null
+    assert found.pmse == pytest.approx(pmse, rel=1e-3)
+    assert found.ratio == pytest.approx(value / 5, rel=1e-3)
+    assert found.standardized == pytest.approx((value - 5) / 10**0.5, rel=1e-3)
+
+
+def test_the_null_of_a_tree_is_that_of_permuted_labels():
+    """Mean and deviation over permutations, halved for tables of equal length."""
+    rng = np.random.default_rng(8)
+    before, after = rng.normal(size=(2, 80, 2))
+    rows, labels = np.vstack([before, after]), np.repeat([0, 1], 80)
+    shuffled, by_hand = np.random.default_rng(3), []
+    for _ in range(4):
+        permuted = shuffled.permutation(labels)
+        tree = DecisionTreeClassifier(min_samples_leaf=20, random_state=3).fit(rows, permuted)
+        by_hand.append(((tree.predict_proba(rows)[:, 1] - 0.5) ** 2).mean())
+
+    found = propensity_mse(before, after, model="cart", random_state=3, permutations=4)
+
+    mean, deviation = np.mean(by_hand) / 2, np.std(by_hand, ddof=1) / 2
+    assert found.ratio == pytest.approx(found.pmse / mean)
+    assert found.standardized == pytest.approx((found.pmse - mean) / deviation)
+
+
 @pytest.mark.parametrize("model", ["logistic", "cart"])
 def test_no_features_separate_nothing(model):
     empty = np.empty((5, 0))
 
-    assert propensity_mse(empty, empty, model=model, random_state=0).ratio == 0.0
+    found = propensity_mse(empty, empty, model=model, random_state=0)
+    assert (found.ratio, found.standardized) == (0.0, None)
 
 
 def test_what_can_not_be_fitted_is_refused():
@@ -116,6 +162,8 @@ def test_what_can_not_be_fitted_is_refused():
         propensity_mse(rows, rows, model="forest", random_state=0)  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="same features"):
         propensity_mse(rows, np.zeros((3, 2)), model="cart", random_state=0)
+    with pytest.raises(ParameterError, match="permutations"):
+        propensity_mse(rows, rows, model="cart", random_state=0, permutations=1)
     with pytest.raises(DataError, match="finite"):
         propensity_mse(rows, rows * np.nan, model="cart", random_state=0)
     with pytest.raises(DataError, match="no rows"):

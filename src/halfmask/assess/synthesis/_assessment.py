@@ -176,7 +176,7 @@ class SynthesisAssessment:
             for each in self.learners
         ]
         rows += [
-            [f"pMSE ratio, {each.model} model", "1.000", f"{each.ratio:.3f}"]
+            [f"S_pMSE (pMSE ratio), {each.model} model", "1.000", f"{each.ratio:.3f}"]
             for each in self.propensity
         ]
         if self.overlap is not None:

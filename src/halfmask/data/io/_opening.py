@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halfmask._errors import DataError, ParameterError, SchemaError
+from halfmask._foreign import need
 from halfmask._validation import one_of
 from halfmask.data._declarations import Coerced, as_declared, check_declared, mark_missing
 from halfmask.data.frames import settle, to_polars
@@ -187,6 +188,7 @@ def _in_database(url: str, options: ReadOptions, called: str) -> Source:
 def _file_reader(
     places: list[Place], declared: Format | None, options: ReadOptions
 ) -> tuple[Reader, Format | ForeignFormat]:
+    need("pyarrow")
     formats = [_format_of(place, declared) for place in places]
     # A folder may mix the two kinds of Arrow files, and nothing else.
     for place, found in zip(places, formats, strict=True):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from halfmask.dp._weaknesses import NOISE_UNSEEN as NOISE_UNSEEN
 from halfmask.dp._weaknesses import OTHER_RELEASES as OTHER_RELEASES
 from halfmask.dp._weaknesses import ROWS_NOT_PERSONS as ROWS_NOT_PERSONS
-from halfmask.dp.ledger._charge import Charge
+from halfmask.dp.ledger._charge import AnalystShare, Charge
 from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
 from halfmask.dp.ledger._release_ledger import release_ledger
 from halfmask.dp.ledger._terms import BudgetTerms, PrivacyUnit
@@ -21,6 +21,7 @@ from halfmask.dp.ledger._terms import rows_of_units as rows_of_units
 
 # Public names are in `__all__`; the others are for other rooms.
 __all__ = [
+    "AnalystShare",
     "BudgetTerms",
     "Charge",
     "PrivacyLedger",

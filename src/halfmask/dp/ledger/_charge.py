@@ -1,4 +1,4 @@
-"""Charge: what a ledger has booked for one question, or one model."""
+"""Charge: what a ledger has booked for one question, or one model; and shares of analysts."""
 
 from __future__ import annotations
 
@@ -54,6 +54,29 @@ class Charge:
             Of the budget.
         """
         return _epsilon_of(self.events, delta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnalystShare:
+    """What an analyst was given of a budget, and what is left of it.
+
+    Parameters
+    ----------
+    epsilon
+        What the analyst may spend.
+    spent
+        What the analyst's charges cost together.
+    left
+        The smaller rest of the share and of the budget: either refuses a charge.
+    last
+        The analyst's last charge; ``None`` before the first. An answer that was paid for before
+        charges nothing.
+    """
+
+    epsilon: float
+    spent: float
+    left: float
+    last: Charge | None
 
 
 @lru_cache(maxsize=1024)

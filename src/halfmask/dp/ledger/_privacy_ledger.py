@@ -15,7 +15,7 @@ from halfmask.data import Source, open_table
 from halfmask.dp.accounting import MechanismEvent, adaptive_epsilon_of, event_from_json
 from halfmask.dp.accounting._adaptive import basic_epsilon_of, own_delta_left
 from halfmask.dp.accounting._composition import LARGEST_LOSS
-from halfmask.dp.ledger._charge import LONGEST_PURPOSE, Charge
+from halfmask.dp.ledger._charge import LONGEST_PURPOSE, AnalystShare, Charge
 from halfmask.dp.ledger._terms import BudgetTerms, PrivacyUnit, check_declared, fingerprint_of
 from halfmask.vault.private_database import PrivateDatabase, check_word, place_of
 
@@ -230,6 +230,11 @@ class PrivacyLedger:
         return self._cost_of(self._charged(self._file.rows), self.terms.epsilon)
 
     @property
+    def left(self) -> float:
+        """What is left of the budget's epsilon."""
+        return max(0.0, self.terms.epsilon - self.spent)
+
+    @property
     def delta_left(self) -> float:
         """The most that mechanisms of the next charge may spend of delta themselves."""
         return own_delta_left(self._charged(self._file.rows), delta=self.terms.delta)
@@ -390,10 +395,17 @@ class PrivacyLedger:
         return share, self._cost_of(self._charged(self._file.rows, analyst), share)
 
     @property
-    def shares(self) -> dict[str, tuple[float, float]]:
-        """By analyst, what each may spend, and has spent; see `share_of`."""
-        names = self._file.rows("SELECT name FROM analysts ORDER BY name")
-        return {str(name): self.share_of(str(name)) for (name,) in names}
+    def shares(self) -> dict[str, AnalystShare]:
+        """By analyst, what each was given, has spent, and has left."""
+        whole, last = self.left, {each.analyst: each for each in self.charges}
+        found = {}
+        for (name,) in self._file.rows("SELECT name FROM analysts ORDER BY name"):
+            epsilon, spent = self.share_of(str(name))
+            left = min(max(0.0, epsilon - spent), whole)
+            found[str(name)] = AnalystShare(
+                epsilon=epsilon, spent=spent, left=left, last=last.get(str(name))
+            )
+        return found
 
     def _check_left(
         self,

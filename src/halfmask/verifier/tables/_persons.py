@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from halfmask._errors import VerificationError
@@ -20,6 +21,7 @@ from halfmask.verifier.tables._counting import ClassCells, Counted, starts_of, s
 from halfmask.verifier.tables._findings import ClassTask, WholeTask, compare_rows
 from halfmask.verifier.tables._model_checks import takes_several_values
 from halfmask.verifier.tables._wildcards import compatible_cells, in_class_order
+from halfmask.verifier.tables.part import READ_ERRORS, open_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +34,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 #: The column of the file, and the key of its metadata.
 COLUMN: Final = "person"
-FILES_KEY: Final = b"halfmask.files"
+FILES_KEY: Final = "halfmask.files"
 #: Classes, values and persons are one 64-bit number below this.
 _PACKED: Final = 2**63
 
@@ -47,15 +49,10 @@ class Persons:
 
 def read_persons(path: Path, manifest: TableManifest) -> Persons:
     """Read the persons of a release's rows."""
-    import pyarrow as pa  # noqa: PLC0415 # 0.2 s
-    import pyarrow.parquet as pq  # noqa: PLC0415 # the same
-
     try:
-        table = pq.read_table(path, memory_map=True)
-        found = table.schema.metadata or {}
-        hashes = json.loads(found.get(FILES_KEY, b"null"))
-        numbers = table.column(COLUMN).to_numpy()
-    except (OSError, ValueError, KeyError, pa.ArrowException):
+        hashes = json.loads(pl.read_parquet_metadata(path).get(FILES_KEY, "null"))
+        numbers = open_part(path, "parquet").select(COLUMN).collect()[COLUMN]
+    except READ_ERRORS:
         raise VerificationError(
             "The file of persons can't be read.", hint="Give the file that protect wrote."
         ) from None
@@ -65,9 +62,9 @@ def read_persons(path: Path, manifest: TableManifest) -> Persons:
             "The file of persons is of other data files than the release has.",
             hint="Give the file that was written with this release.",
         )
-    if numbers.dtype.kind not in "iu" or table.column(COLUMN).null_count:
+    if not numbers.dtype.is_integer() or numbers.null_count():
         raise VerificationError("The file of persons doesn't hold a whole number for each row.")
-    known, of_row = np.unique(numbers, return_inverse=True)
+    known, of_row = np.unique(numbers.to_numpy(), return_inverse=True)
     return Persons(of_row.astype(np.int64), len(known))
 
 

@@ -18,7 +18,7 @@ from halfmask.workbench._asking import (
     number_in,
     sql_of,
 )
-from halfmask.workbench._kept_secrets import dataset_of, open_ledger
+from halfmask.workbench._kept_secrets import dataset_of, ledgers_of, open_ledger
 from halfmask.workbench._notices import notice_of
 from halfmask.workbench._page import Page, PageAnswer
 
@@ -36,8 +36,13 @@ _TYPED: Final = "the form of a budget"
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
-    """Return the budget and the question that is in hand, or the form that sets a budget."""
+    """Return the budget and the question that is in hand, or the form that sets a budget.
+
+    Without a table, all budgets of the folder are shown.
+    """
     project = desk.project
+    if not project.has_table:
+        return {"budgets": [_budget(each) for each in ledgers_of(project.folder)]}
     ledger = _ledger_of(project)
     if ledger is None:
         dtypes = project.source().dtypes
@@ -48,20 +53,28 @@ def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
             "typed": defaultdict(str, _typed_in(desk)),
         }
     drafts, terms = Drafts(project, ledger), ledger.terms
-    draft, spent = drafts.get(query.get("asked", "")), ledger.spent
-    left = max(0.0, terms.epsilon - spent)
+    draft = drafts.get(query.get("asked", ""))
     return {
+        "budgets": [_budget(ledger)],
         "ledger": terms,
-        "unit": terms.unit.sentence(),
-        "spent": spent,
-        "left": left,
-        "charges": [(it, it.epsilon_at(terms.delta)) for it in reversed(ledger.charges)],
         "shown_by": drafts.of_charges(),
         "draft": draft,
-        "after": None if draft.plan is None else left - draft.plan["epsilon"],
+        "after": None if draft.plan is None else ledger.left - draft.plan["epsilon"],
         "names": [(name, name) for name in terms.columns],
         "numbers": [(name, name) for name, it in terms.columns.items() if is_number(it)],
         "command": command_of(project, draft) if draft.sql else None,
+    }
+
+
+def _budget(ledger: PrivacyLedger) -> dict[str, Any]:
+    """Return what `halfmask budget show` shows: the whole, each analyst's share, all charges."""
+    terms = ledger.terms
+    return {
+        "terms": terms,
+        "unit": terms.unit.sentence(),
+        "left": ledger.left,
+        "shares": ledger.shares,
+        "charges": [(it, it.epsilon_at(terms.delta)) for it in reversed(ledger.charges)],
     }
 
 
@@ -212,5 +225,5 @@ PAGE = Page(
     "Questions",
     show,
     {"set": set_budget, "plan": plan, "ask": ask},
-    needs="table",
+    needs="",
 )

@@ -18,6 +18,7 @@ from halfmask.release.release import Inputs, Release, ReleaseKind
 from halfmask.release.row_files import RowFiles, WriteJob
 
 if TYPE_CHECKING:
+    from halfmask.release._imputing import combine_estimates, impute_release
     from halfmask.release._reading import read_release
 
 # Public names are in `__all__`; the others are for other rooms.
@@ -33,7 +34,9 @@ __all__ = [
     "TextBlock",
     "WriteJob",
     "add_kind",
+    "combine_estimates",
     "html_page",
+    "impute_release",
     "publish_beside",
     "read_release",
 ]
@@ -41,6 +44,13 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Import what receivers read with when it is asked for: makers of releases need none of it."""
-    if name != "read_release":
+    if name not in _RECEIVED:
         raise AttributeError(f"module 'halfmask.release' has no attribute {name!r}")
-    return importlib.import_module("halfmask.release._reading").read_release
+    return getattr(importlib.import_module(f"halfmask.release.{_RECEIVED[name]}"), name)
+
+
+_RECEIVED = {
+    "combine_estimates": "_imputing",
+    "impute_release": "_imputing",
+    "read_release": "_reading",
+}

@@ -246,3 +246,52 @@ def test_a_million_categories(run, desk):
 
     assert answer.status == 0, answer.out
     assert answer.json["rows"]["in"] == 1_000_000
+
+
+MYSQL = "mysql://CANARY:CANARY@host/shop"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["describe", MYSQL],
+        ["describe", "t.csv", "--out", MYSQL],
+        ["describe", "t.csv", f"--out={MYSQL}"],
+        ["explore", MYSQL, "p.toml"],
+        ["protect", MYSQL, "p.toml", "out"],
+        ["protect", "t.csv", "p.toml", MYSQL],
+        ["protect", "sqlite:///a.db", "p.toml", MYSQL],
+        ["protect", "jdbc:sqlserver://host;databaseName=shop", "p.toml", "out"],
+        ["protect", "t.csv", "p.toml", "out", "--population", MYSQL],
+        ["crosstab", MYSQL],
+        ["synthesize", MYSQL, "p.toml", "out"],
+        ["query", MYSQL, "SELECT COUNT(*) FROM t"],
+        ["verify", MYSQL],
+        ["verify", "out", "--originals", MYSQL],
+        ["reverse", "p.toml", MYSQL, "o.csv"],
+        ["decode", MYSQL, "o.csv"],
+        ["push", MYSQL],
+        ["predict", MYSQL, "o.csv"],
+        ["workbench", MYSQL],
+        ["hash", MYSQL, "o.csv"],
+        ["assess", "risk", MYSQL],
+        ["assess", "release", "out", MYSQL],
+        ["assess", "robustness", MYSQL],
+        ["assess", "encoding", MYSQL, "t.csv"],
+        ["encode", "fit", MYSQL],
+        ["encode", "apply", "t.csv", MYSQL],
+        ["encode", "series", "fit", MYSQL],
+        ["events", "describe", MYSQL],
+        ["events", "run", "p.toml", MYSQL],
+        ["budget", "set", MYSQL],
+    ],
+    ids=lambda words: "-".join(it.split(":")[0] for it in words),
+)
+def test_databases_of_other_engines_are_refused_in_every_command(run, words):
+    """Before a passphrase is asked for, and before a missing option is told."""
+    answer = run(*words)
+
+    assert (answer.status, answer.out) == (1, "")
+    assert "This database isn't supported: PostgreSQL, SQLite and DuckDB are." in answer.err
+    assert "Export its tables to Parquet or CSV" in answer.err
+    assert "CANARY" not in answer.err

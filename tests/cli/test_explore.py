@@ -70,8 +70,47 @@ def test_axes_parameters_and_limits_are_options(run, desk):
     said = answer.json
     assert answer.status == 0
     assert (said["rows"], said["table_rows"], said["seed"]) == (70, 80, 3)
-    assert len(said["points"]) + len(said["refused"]) == 6
+    same = [it for each in said["points"] for it in each["also"]]
+    assert len(said["points"]) + len(same) + len(said["refused"]) == 6
+    assert same
     assert said["axes"] == {"risk": "average", "utility": "detail:age"}
+
+
+NODES = """\
+halfmask = 1
+[columns]
+name = { role = "identifier" }
+age = { role = "quasi_identifier", kind = "numeric", hierarchy = { intervals = [10, 20] } }
+town = { role = "quasi_identifier", kind = "categorical" }
+illness = { role = "sensitive", kind = "categorical" }
+[[guarantees]]
+model = "k-anonymity"
+k = 4
+[method]
+name = "full-domain"
+[suppression]
+max_fraction = 0.3
+"""
+
+
+def test_a_node_is_shown_with_its_levels_and_taken(run, desk):
+    desk.policy.write_text(NODES)
+    mine = desk.folder / "mine.toml"
+    words = ("explore", desk.table, desk.policy, "--nodes", "3")
+    said = run(*words, "--json").json
+    answer = run(*words, "--take", "2", "--policy-out", mine)
+
+    wanted = said["points"][1]
+    assert answer.status == 0
+    assert "3 of 8 combinations of levels" in answer.out
+    assert wanted["levels"]["age"]["words"] in answer.out
+    assert f"{wanted['loss']:.4f}" in answer.out
+    done = run("protect", desk.table, mine, desk.out, "--json").json
+    assert done["rows"]["suppressed"] == wanted["suppressed"]
+    assert run(*words, "--take", "1", "--policy-out", mine).status == 1
+    assert run(*words, "--take", "1", "--policy-out", mine, "--overwrite").status == 0
+    assert run(*words, "--take", "9", "--policy-out", mine, "--overwrite").status == 1
+    assert "CANARY" not in str(said["points"])
 
 
 def test_the_exit_code_is_1_if_nothing_can_be_kept(run, desk):
@@ -102,6 +141,9 @@ def test_an_exploration_is_replaced_only_if_asked(run, desk):
         ("--suppression", "much"),
         ("--max-points", "0"),
         ("--overwrite",),
+        ("--take", "1"),
+        ("--policy-out", "mine.toml"),
+        ("--nodes", "0"),
     ],
 )
 def test_wrong_usage_is_an_error(run, desk, options):

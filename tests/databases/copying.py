@@ -65,7 +65,6 @@ def copied(folder, policy=POLICY, script=SHOP, name="masked.db", **more):
         f"sqlite:///{path}",
         DatabasePolicy.from_toml(policy),
         f"sqlite:///{folder / name}",
-        report=folder / f"{name}.report",
-        **({"key": KEY} | more),
+        **({"key": KEY, "report": folder / f"{name}.report"} | more),
     )
     return found, folder / name

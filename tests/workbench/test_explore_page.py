@@ -91,8 +91,9 @@ def test_the_page_shows_what_explore_finds(small_bench):
     assert {it["number"]: (it["risk"], it["loss"]) for it in found["points"]} == {
         each.asked.number: wanted.place(each) for each in wanted.points
     }
-    tried = len(wanted.points) + len(wanted.refused)
-    assert f"Policies tried: {tried}. Can be kept: {len(wanted.points)}." in shown
+    kept = wanted.n_tried - len(wanted.refused)
+    assert f"Policies tried: {wanted.n_tried}. Can be kept: {kept}, " in shown
+    assert f"as {len(wanted.points)} different releases." in shown
     assert "Measured on 300 rows drawn of 400 in" in shown
     assert f"{len(wanted.refused)} can't be kept" in shown
     assert next(iter(wanted.reasons)) in shown
@@ -137,14 +138,14 @@ def test_a_point_opens_its_policy_as_a_version(small_bench):
 @pytest.mark.slow
 def test_points_are_drawn_as_they_come_and_open_when_it_has_ended(small_bench, monkeypatch):
     job, found = explored(small_bench)
-    part = {**found, "points": found["points"][:3], "refused": [], "trials": []}
+    part = {**found, "points": found["points"][:3], "refused": [], "tried": 3, "trials": []}
     (job.folder / "explored.json").write_text(json.dumps(part), encoding="utf-8")
     running = replace(job, state="running", share=0.5, stage="exploring", remaining=4.0)
     monkeypatch.setattr(_explore, "_job_of", lambda *_: running)
 
     shown = small_bench.get("/explore")
 
-    assert "Policies tried so far: 3. Can be kept: 3." in shown
+    assert "Policies tried so far: 3. Can be kept: 3, as 3 different releases." in shown
     assert "exploring, about 4 seconds more" in shown
     assert '<section id="explored" data-poll="700"' in small_bench.html
     assert len(list(picture_of(small_bench).iter("circle"))) == 3
@@ -318,9 +319,9 @@ def test_numbers_in_one_place_are_written_once():
         {"number": n, "risk": risk, "loss": loss, "best": True}
         for n, (risk, loss) in enumerate(places)
     ]
-    drawn = _explore._picture(points)["points"]
-    # The template shows the label of each: one without it would be no page.
-    assert [it["label"] for it in drawn] == ["0, 1", "", "2"]
+    drawn = _explore._picture(points)
+
+    assert [words for *_, words in drawn["labels"]] == ["0, 1", "2"]
 
 
 @pytest.mark.slow
@@ -334,5 +335,5 @@ def test_what_was_found_stays_when_another_exploration_is_cancelled(small_bench)
     shown = small_bench.get("/explore")
 
     assert "These were found before." in shown
-    assert f"Can be kept: {len(found['points'])}." in shown
+    assert f"as {len(found['points'])} different releases." in shown
     assert f'name="job" value="{job.id}"' in small_bench.html

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from halfmask.anonymize._cells import CellCounts as CellCounts
 from halfmask.anonymize._fitted import Fitted as Fitted
 from halfmask.anonymize._full_domain import FullDomain
+from halfmask.anonymize._full_domain import NearBest as NearBest
 from halfmask.anonymize._guided import Guided
 from halfmask.anonymize._lattice_partition import LatticePartition, SearchFacts
 from halfmask.anonymize._lattice_rounds import RoundsPartition

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from math import inf
 from typing import TYPE_CHECKING, ClassVar, get_args
 
@@ -140,3 +140,22 @@ class FullDomain:
                 rounds=self.rounds,
             ),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearBest(FullDomain):
+    """A search that keeps several nodes with little loss; the classes are those of the best."""
+
+    n_best: int
+
+    @classmethod
+    def of(cls, method: FullDomain, n_best: int) -> NearBest:
+        """Return the search of a method that keeps so many nodes."""
+        given = {each.name: getattr(method, each.name) for each in fields(FullDomain)}
+        return cls(**given, n_best=n_best)
+
+    def plan_growth(self, guides: NDArray[np.float64] | None) -> GrowthPlan:
+        """Return how classes are found, with several nodes kept."""
+        plan = FullDomain.plan_growth(self, guides)
+        assert plan.lattice is not None  # noqa: S101 # a full-domain search is one of a lattice
+        return replace(plan, lattice=replace(plan.lattice, n_best=self.n_best))

@@ -129,11 +129,20 @@ def _search(  # noqa: PLR0913 # the same
         label=label,
         people=people,
     )
-    found = search(lattice, judge, strategy=wanted.strategy, limit=wanted.limit, seed=wanted.seed)
+    found = search(
+        lattice,
+        judge,
+        strategy=wanted.strategy,
+        limit=wanted.limit,
+        seed=wanted.seed,
+        n_best=wanted.n_best,
+    )
     if found.best is None:
         raise judge.none_holds(found)
     chosen = judge.chosen(found.best.levels)
-    facts = SearchFacts(nodes=lattice.n_nodes, judged=found.n_judged, optimal=found.optimal)
+    facts = SearchFacts(
+        nodes=lattice.n_nodes, judged=found.n_judged, optimal=found.optimal, near=found.near
+    )
     return _partition(columns, rows, chosen, facts), chosen.cell_of_item[item_of_row]
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from halfmask.anonymize.lattice import Levels
+    from halfmask.anonymize.lattice import Levels, NodeScore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,11 +29,14 @@ class SearchFacts:
         How many of them were grouped and judged.
     optimal
         Whether it is proven that no node that keeps the guarantees has less loss.
+    near
+        The nodes with the least loss, the best first, as many as were asked for.
     """
 
     nodes: int
     judged: int
     optimal: bool
+    near: tuple[NodeScore, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

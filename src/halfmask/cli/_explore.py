@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from halfmask._errors import ReleaseError
@@ -14,6 +15,7 @@ from halfmask.cli._console import WARNED, console, listing, printable, say_json
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, as_number, flag, option, spreads_groups
 from halfmask.cli._options import TABLE, SayingOptions
+from halfmask.cli._policy_file import PolicyFile
 from halfmask.cli._protect import KEY_FILE, POPULATION, key_in
 from halfmask.cli._vault import PseudonymVault
 
@@ -49,14 +51,19 @@ class GridOptions:
         "--suppression SHARE,SHARE: Shares of rows that may be suppressed. By default 0, the "
         "policy's own and 0.02."
     )
+    nodes: int | None = option(
+        "--nodes N: In the place of a grid: the N combinations of levels that lose least and keep "
+        "the guarantees. The method of POLICY is full-domain. Nothing else is varied.",
+        min=1,
+    )
     max_points: int = option(
         "--max-points N: The limit of policies; of a larger grid some are drawn at random.",
         60,
         min=1,
     )
-    rows: int = option(
-        "--rows ROWS: The limit of rows; of a larger table some are drawn at random.",
-        200_000,
+    rows: int | None = option(
+        "--rows ROWS: The limit of rows; of a larger table some are drawn at random. By default "
+        "200,000, and all rows with --nodes.",
         min=1,
     )
     search_seconds: float = option(
@@ -83,7 +90,7 @@ class GridOptions:
 
     def given(self) -> dict[str, Any]:
         """Return the arguments of `halfmask.explore`."""
-        kept = ("max_points", "rows", "search_seconds", "risk", "utility", "label_model")
+        kept = ("nodes", "max_points", "rows", "search_seconds", "risk", "utility", "label_model")
         return {name: getattr(self, name) for name in kept} | {
             "k": _listed("--k", self.k, int),
             "vary": dict(map(_varied, self.vary or ())) or None,
@@ -116,8 +123,40 @@ def _varied(text: str) -> tuple[str, list[float]]:
     return name.strip(), found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenPoint:
+    """One point whose policy is written to a file of its own."""
+
+    heading: ClassVar = "Take one"
+    take: int | None = option(
+        "--take NUMBER: Write the policy of the point with this number to --policy-out.", min=0
+    )
+    policy_out: str | None = option(
+        "--policy-out FILE: Where --take writes the policy, for halfmask protect."
+    )
+
+    def check(self, *, overwrite: bool) -> None:
+        """Refuse what can't end well, before a long look."""
+        if (self.take is None) != (self.policy_out is None):
+            raise UsageError(
+                "--take and --policy-out go together.",
+                hint="Write, for example, --take 2 --policy-out my.toml",
+            )
+        if self.policy_out == "-":
+            raise UsageError("--policy-out is a file: it can't be standard output.")
+        PolicyFile(out=self.policy_out, overwrite=overwrite).check(as_json=False)
+
+    def write(self, found: Exploration, *, overwrite: bool) -> None:
+        """Write the policy of the point, if one is taken."""
+        if self.take is not None and self.policy_out is not None:
+            text = found.taken(self.take, folder=Path(self.policy_out).absolute().parent)
+            PolicyFile(out=self.policy_out, overwrite=overwrite).write(text)
+
+
 #: Points that are shown unless more is asked for.
 FEW_POINTS = 20
+#: What is said of the losses of a node.
+LOSSES = ("loss", "search", "suppressed")
 
 
 @spreads_groups
@@ -134,21 +173,28 @@ def explore(
     population: str | None = POPULATION,
     key_file: str | None = KEY_FILE,
     pseudonyms: PseudonymVault,
-    overwrite: bool = flag("--overwrite: Replace an earlier exploration in OUT."),
+    taken: TakenPoint,
+    overwrite: bool = flag("--overwrite: Replace an earlier exploration in OUT, and --policy-out."),
     saying: SayingOptions,
 ) -> int:
     """Compare policies before you choose: risk against utility, and what each guarantee costs.
 
     The policy is varied over methods, values of k and other parameters, recodings and limits of
     suppression. A policy is on the frontier if no other has less risk and loses less. Policies
-    that the table can't keep are listed with the reason.
+    that the table can't keep are listed with the reason. Policies whose releases have the same rows
+    are one point.
+
+    With --nodes, the levels of full-domain generalization are varied instead: the combinations that
+    lose least are listed with their levels, loss by column and suppressed rows. --take writes one
+    of them as a policy.
 
     OUT gets frontier.svg, points.csv, exploration.json, and a policy file for each point, which
     halfmask protect takes. These are for the owner of the table: they show the risk of the raw
     table. They hold no cell of it, but they are no release. The exit code is 1 if no policy can be
     kept.
     """
-    _check_out(out, overwrite=overwrite)
+    _check_out(out, overwrite=overwrite, is_taken=taken.take is not None)
+    taken.check(overwrite=overwrite)
     key = key_in(key_file)
     vault = pseudonyms.open(table, policy)
     wanted = rooms.microdata.Policy.load(policy)
@@ -165,17 +211,21 @@ def explore(
         if out is not None:
             stages("writing")
             found.write(out, overwrite=overwrite)
+        taken.write(found, overwrite=overwrite)
     if saying.as_json:
-        say_json({"ok": bool(found.points), "out": out, **found.to_dict()})
+        more = {} if taken.take is None else {"taken": taken.policy_out}
+        say_json({"ok": bool(found.points), "out": out, **more, **found.to_dict()})
     else:
         _show(found, out, console(), verbose=saying.verbose)
+        if taken.policy_out is not None:
+            console().print(f"Policy    {printable(taken.policy_out)}", soft_wrap=True)
     return 0 if found.points else 1
 
 
-def _check_out(out: str | None, *, overwrite: bool) -> None:
+def _check_out(out: str | None, *, overwrite: bool, is_taken: bool) -> None:
     if out == "-":
         raise UsageError("OUT is a folder: it can't be standard output.")
-    if out is None and overwrite:
+    if out is None and overwrite and not is_taken:
         raise UsageError("--overwrite is given, and no OUT.", hint="Name the folder to replace.")
     if out is not None and os.path.lexists(out) and not overwrite:
         raise ReleaseError(
@@ -185,18 +235,23 @@ def _check_out(out: str | None, *, overwrite: bool) -> None:
 
 def _show(found: Exploration, out: str | None, screen: Console, *, verbose: bool) -> None:
     """Show the frontier, what guarantees cost, and what was refused."""
-    shown = found.points if verbose else found.frontier[:FEW_POINTS]
+    shown = found.points if verbose or found.search else found.frontier[:FEW_POINTS]
     drawn = "" if found.rows == found.table_rows else f" drawn of {found.table_rows:,}"
     what = "All points" if verbose else f"The frontier by {found.risk} risk and {found.utility}"
-    screen.print(f"\n{what}, on {some(found.rows, 'row')}{drawn}", style="bold")
+    what = found.search_sentence or what
+    screen.print(f"\n{what}, on {some(found.rows, 'row')}{drawn}", style="bold", soft_wrap=True)
     if shown:
-        screen.print(_points(found, shown))
+        screen.print(_nodes(shown) if found.search else _points(found, shown))
+        for each in shown:
+            if each.remark and not found.search:
+                screen.print(f"  {each.asked.number}: {printable(each.remark)}", soft_wrap=True)
     else:
         screen.print("  no policy can be kept", style=WARNED)
     left = len(found.points) - len(shown)
     if left:
         screen.print(f"  and {left} more points, with --verbose", style="dim")
-    screen.print("\nWhat the given policy keeps without a guarantee", style="bold")
+    if found.trials:
+        screen.print("\nWhat the given policy keeps without a guarantee", style="bold")
     for sentence in rooms.microdata.exploring.trial_sentences(found.trials):
         screen.print(f"- {printable(sentence)}", soft_wrap=True)
     if found.refused:
@@ -230,8 +285,22 @@ def _points(found: Exploration, points: Iterable[ExploredPoint]) -> Table:
         column.no_wrap = True
     for each in points:
         number = each.asked.number
-        mark = " best" if number in best else " given" if number == 0 else ""
+        mark = " best" if number in best else " given" if each.is_given else ""
         measured = [f"{value(each):.3g}" for value in axes.values()]
         classes = f"{each.measures.classes:,}"
         table.add_row(f"{number}{mark}", each.asked.name, classes, *measured)
+    return table
+
+
+def _nodes(points: Iterable[ExploredPoint]) -> Table:
+    """Return a line for each column of each node: its level and what it loses."""
+    table = listing("no.", "column", "level", *LOSSES, right=LOSSES)
+    for each in points:
+        measures = each.measures
+        whole = (f"{measures.loss:.4f}", f"{measures.objective:.4g}", f"{measures.suppressed:,}")
+        classes = f"{measures.classes:,} classes, risk {measures.highest:.3g}"
+        table.add_row(str(each.asked.number), "all", classes, *whole)
+        for name, level in measures.levels.items():
+            lost = f"{1 - measures.detail[name]:.4f}"
+            table.add_row("", printable(name), level.words, lost)
     return table

@@ -1,8 +1,9 @@
-"""A schema of PostgreSQL as a target: made, filled and closed in one transaction."""
+"""A schema of PostgreSQL as a target: made, filled, exchanged and closed in one transaction."""
 
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,6 +39,42 @@ SELECT kind, name, coalesce(obj_description(oid, 'pg_class') = '{_OURS}', false)
 FROM there WHERE NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = there.classid
   AND d.objid = there.oid AND d.deptype = 'e')
 """
+#: What the new copy would break or lack: views, functions and references of others that need a
+#: table, and rules of which rows a user sees.
+_LOST: Final = """
+SELECT count(*) FILTER (WHERE d.objid IS NOT NULL), count(*) FILTER (WHERE c.relrowsecurity)
+FROM pg_class c
+LEFT JOIN (pg_depend d LEFT JOIN pg_constraint k
+             ON d.classid = 'pg_constraint'::regclass AND k.oid = d.objid
+           LEFT JOIN pg_class o ON o.oid = k.conrelid)
+  ON d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid AND d.deptype = 'n'
+  AND (d.classid IN ('pg_rewrite'::regclass, 'pg_proc'::regclass)
+       OR o.relnamespace <> c.relnamespace)
+WHERE c.relnamespace = {schema}::regnamespace AND c.relkind = 'r'
+"""
+#: Statements that give rights on tables, columns and sequences again.
+_RIGHTS: Final = """
+SELECT c.relname::text, a.attname::text,
+  format('GRANT %s%s ON %s %s.%I TO %s%s', r.privilege_type, ' (' || quote_ident(a.attname) || ')',
+    CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, {schema}, c.relname,
+    CASE r.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(r.grantee)) END,
+    CASE WHEN r.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+FROM pg_class c
+CROSS JOIN LATERAL (SELECT NULL::name, c.relacl UNION ALL SELECT t.attname, t.attacl
+  FROM pg_attribute t WHERE t.attrelid = c.oid AND NOT t.attisdropped) a(attname, acl)
+CROSS JOIN LATERAL aclexplode(a.acl) r
+WHERE c.relnamespace = {schema}::regnamespace AND c.relkind IN ('r', 'S')
+"""
+_COLUMNS: Final = """
+SELECT c.relname::text, a.attname::text FROM pg_class c
+CROSS JOIN LATERAL (SELECT NULL::name UNION ALL
+  SELECT t.attname FROM pg_attribute t WHERE t.attrelid = c.oid) a(attname)
+WHERE c.relnamespace = {schema}::regnamespace
+"""
+#: How often, and for how long each time, the exchange waits for those who read the old copy. Others
+#: who come then wait behind it: so it is tried for a short time, and often.
+_TRIES: Final = 60
+_WAIT: Final = "5s"
 _TYPES: Final[dict[pl.DataType, str]] = {
     pl.String(): "text",
     pl.Boolean(): "boolean",
@@ -112,7 +149,8 @@ class PostgresTarget:
     """A new schema of PostgreSQL that is written in one transaction."""
 
     def __init__(self, url: DatabaseUrl, source: PostgresSource, *, overwrite: bool) -> None:
-        self._schema, self._overwrite = url.schema or "public", overwrite
+        self._schema = self._target = url.schema or "public"
+        self._overwrite = overwrite
         self._enums, self._sequences = source.enums(), source.sequences()
         self._connection = PostgresConnection(url, "The target database", reads=False)
         try:
@@ -123,31 +161,41 @@ class PostgresTarget:
         self._staged = ""
 
     def _begin(self) -> None:
-        name = literal(self._schema)
-        if self._connection.rows(f"SELECT 1 FROM pg_namespace WHERE nspname = {name}"):
-            self._clear(
-                self._connection.rows(_THERE.format(schema=literal(quoted_name(self._schema))))
-            )
-        else:
-            self._connection.execute(f"CREATE SCHEMA {quoted_name(self._schema)}")
+        name = literal(self._target)
+        if not self._connection.rows(f"SELECT 1 FROM pg_namespace WHERE nspname = {name}"):
+            self._connection.execute(f"CREATE SCHEMA {quoted_name(self._target)}")
+        elif self._earlier():
+            # Nobody sees this schema: it is made and dropped in this transaction.
+            self._schema = f"halfmask_{secrets.token_hex(8)}"
+            with self._connection.about("the schema for the new copy"):
+                self._connection.execute(f"CREATE SCHEMA {self._schema}")
         self._connection.execute(f"SET LOCAL search_path = {quoted_name(self._schema)}")
 
-    def _clear(self, there: Sequence[tuple[str, str, bool]]) -> None:
-        """Drop an earlier copy in this transaction; raise if there is anything else."""
-        tables = [name for kind, name, _ in there if kind == "TABLE"]
-        is_copy = tables and all(is_ours for kind, _, is_ours in there if kind == "TABLE")
-        if there and not (self._overwrite and is_copy):
+    def _rows(self, query: str, schema: str) -> list[tuple[Any, ...]]:
+        return self._connection.rows(query.format(schema=literal(quoted_name(schema))))
+
+    def _earlier(self) -> list[tuple[str, str]]:
+        """Return the kinds and names of an earlier copy; raise if it can't be replaced."""
+        there = self._rows(_THERE, self._target)
+        tables = [is_ours for kind, _, is_ours in there if kind == "TABLE"]
+        if there and not (self._overwrite and tables and all(tables)):
             raise ReleaseError(
                 "The schema to write exists in the target database, and isn't empty.",
                 hint="Name a new one, as in ?schema=masked, or allow an earlier copy by halfmask "
                 "to be overwritten.",
             )
-        # Whoever reads the old copy ends first; who waits for itself doesn't.
-        self._connection.execute("SET LOCAL lock_timeout = '5min'")
-        for kind in ("TABLE", "SEQUENCE", "TYPE") if there else ():
-            names = ", ".join(self.named(name) for it, name, _ in there if it == kind)
-            if names:
-                self._connection.execute(f"DROP {kind} IF EXISTS {names}")
+        ((needed, guarded),) = self._rows(_LOST, self._target)
+        if needed:
+            raise ReleaseError(
+                "Something else needs the earlier copy, such as a view.",
+                hint="Drop that first, or copy into a new schema.",
+            )
+        if guarded:
+            raise ReleaseError(
+                "Tables of the earlier copy have row-level security, which the new one would lack.",
+                hint="Disable it, or copy into a new schema.",
+            )
+        return [(kind, name) for kind, name, _ in there]
 
     def close(self) -> None:
         """End the connection; without a commit, nothing is left."""
@@ -155,7 +203,46 @@ class PostgresTarget:
 
     def commit(self) -> None:
         """Let what was written be there."""
+        if self._schema != self._target:
+            self._exchange()
         self._connection.commit()
+
+    def _exchange(self) -> None:
+        """Put the new copy in the place of the earlier one, with the rights on its tables."""
+        old = self._locked()
+        rights = self._rows(_RIGHTS, self._target)
+        for kind in ("TABLE", "SEQUENCE", "TYPE"):
+            names = ", ".join(self._named_old(name) for it, name in old if it == kind)
+            if names:
+                self._connection.execute(f"DROP {kind} IF EXISTS {names}")
+        # Sequences that a column owns move with its table.
+        for kind in ("TABLE", "SEQUENCE", "TYPE"):
+            for it, name, _ in self._rows(_THERE, self._schema):
+                if it == kind:
+                    schema = quoted_name(self._target)
+                    self._connection.execute(f"ALTER {kind} {self.named(name)} SET SCHEMA {schema}")
+        self._connection.execute(f"DROP SCHEMA {self._schema}")
+        there = set(self._rows(_COLUMNS, self._target))
+        for table, column, statement in rights:
+            if (table, column) in there:
+                self._connection.execute(statement)
+
+    def _locked(self) -> list[tuple[str, str]]:
+        """Return what the earlier copy has, once nobody reads its tables any more."""
+        self._connection.execute(f"SET LOCAL lock_timeout = {literal(_WAIT)}")
+        fault, old = None, list[tuple[str, str]]()
+        for _ in range(_TRIES):
+            old = self._earlier()
+            names = ", ".join(self._named_old(name) for kind, name in old if kind == "TABLE")
+            lock = f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE"
+            fault = self._connection.tried(lock) if names else None
+            if fault is None:
+                break
+        raise_all([] if fault is None else [fault])
+        return old
+
+    def _named_old(self, name: str) -> str:
+        return f"{quoted_name(self._target)}.{quoted_name(name)}"
 
     def named(self, table: str) -> str:
         """Return a table of the schema as SQL names it."""

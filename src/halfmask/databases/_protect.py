@@ -61,6 +61,7 @@ def protect_database(
         What becomes of each column of each table.
     target
         The same kind of URL: a schema that doesn't exist or is empty, or a file that doesn't exist.
+        With ``overwrite``, also those of an earlier copy.
     report
         The folder to make for ``manifest.json`` and ``report.html``.
     key
@@ -99,7 +100,8 @@ def protect_database(
     **Guarantees.** The source is read in one snapshot. The target is written in one transaction,
     and read again before it ends; after any error it is unchanged. Columns that foreign keys link
     share one key. Memory holds a few batches of rows, and 8 bytes for each value of a column of
-    tokens.
+    tokens. Readers of an earlier copy in PostgreSQL see it until the new one takes its place, and
+    wait only for that. Their rights on its tables stay.
 
     **Edge cases.** Views, triggers, functions, rights and comments aren't copied. Checks of masked
     columns are left out, and named in the report.

@@ -80,7 +80,7 @@ def explored_of(job: Job | None) -> dict[str, Any] | None:
     if file is None or not file.is_file():
         return None
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    return found
+    return found if "tried" in found else None  # an older version kept less
 
 
 def _facts(found: Exploration, *, is_limited: bool) -> dict[str, Any]:
@@ -95,6 +95,7 @@ def _facts(found: Exploration, *, is_limited: bool) -> dict[str, Any]:
         "rows": found.rows,
         "table_rows": found.table_rows,
         "grid_policies": found.grid_policies,
+        "tried": found.n_tried,
         "risk": found.risk,
         "utility": found.utility,
         # Those on the frontier first, as an owner reads them.
@@ -109,6 +110,8 @@ def _point(found: Exploration, point: ExploredPoint) -> dict[str, Any]:
     stated = {} if asked.policy is None else tomllib.loads(asked.policy.to_toml())
     return {
         "number": asked.number,
+        "given": point.is_given,
+        "remark": point.remark,
         "method": asked.method,
         "recoding": asked.recoding,
         "limit": asked.max_suppression,

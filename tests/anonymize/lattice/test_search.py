@@ -238,3 +238,24 @@ def test_an_unknown_strategy_is_refused(draw):
     judge = draw(0, (2, 2))
     with pytest.raises(ParameterError, match=r"'strategy' parameter of search"):
         search(judge.lattice, judge, strategy="best")  # type: ignore[arg-type]
+
+
+@pytest.mark.mostly_slow
+@pytest.mark.parametrize("monotone", [True, False])
+@pytest.mark.parametrize("bounds", BOUNDS)
+@pytest.mark.parametrize("n_best", [1, 3, 100])
+def test_the_exact_search_keeps_the_nodes_that_lose_least(draw, n_best, bounds, monotone):
+    for seed in range(8):
+        judge = draw(seed, (3, 4, 3), monotone=monotone, bounds=bounds)
+        found = search(judge.lattice, judge, strategy="optimal", n_best=n_best)
+        every = sorted(judge.losses[judge.holds].tolist())
+        assert [each.loss for each in found.near] == every[:n_best]
+        assert len({each.levels for each in found.near}) == len(found.near)
+
+
+def test_the_other_search_keeps_the_best_that_it_judged(draw):
+    judge = draw(3, (3, 4, 3))
+    found = search(judge.lattice, judge, strategy="best-effort", n_best=4)
+    asked = [judge.place(levels) for levels in judge.asked]
+    held = sorted(float(judge.losses[place]) for place in asked if judge.holds[place])
+    assert [each.loss for each in found.near] == held[:4]

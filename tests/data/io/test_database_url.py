@@ -51,7 +51,18 @@ def test_files_about_two_databases_have_two_names(url, name):
     assert DatabaseUrl.parse(url).name == name
 
 
-@pytest.mark.parametrize("url", ["mysql://h/d", "MariaDB://h/d", "mssql+pyodbc://h/d"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://h/d",
+        "MariaDB://h/d",
+        "mssql+pyodbc://h/d",
+        "snowflake://a/d",
+        "bigquery://p/d",
+        "jdbc:mysql://h/d",
+        "jdbc:oracle:thin:@h:1521:d",
+    ],
+)
 def test_databases_that_are_not_supported_are_told_so(url):
     with pytest.raises(ParameterError, match="isn't supported: PostgreSQL, SQLite and DuckDB are"):
         open_table(url)
@@ -61,6 +72,8 @@ def test_databases_that_are_not_supported_are_told_so(url):
     "url",
     [
         f"mysql://u:{CANARY}@h/d",
+        f"jdbc:postgresql://h/d?password={CANARY}",
+        f"postgresql+psycopg://u:{CANARY}@h/d",
         f"postgresql://u:{CANARY}@[h/d",
         f"postgresql://u:{CANARY}@h/d?{CANARY}",
         f"postgresql://u:{CANARY}@h/d?table=a&table=b",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import polars as pl
@@ -19,6 +20,7 @@ from halfmask._errors import (
 )
 from halfmask.microdata import Policy, explore, protect
 from halfmask.microdata.exploring import trial_sentences
+from halfmask.microdata.exploring.axes import point_labels
 
 CANARY = "CANARY"
 TEXT = """
@@ -91,7 +93,7 @@ def is_measured_as_released(folder, point):
 
 
 def test_a_policy_file_makes_the_release_that_was_measured(found, folder):
-    assert len(found.points) > 10
+    assert len(found.points) > 5
     assert all(is_measured_as_released(folder, each) for each in found.points[-1:])
 
 
@@ -178,8 +180,9 @@ def test_what_the_table_cannot_keep_is_listed_with_the_reason(found):
     assert {each.why for each in beyond if each.method == "mdav"} == {
         "Mdav weighs columns only where all quasi-identifiers are numbers or dates."
     }
-    asked = {*(each.asked.number for each in found.points), *(it.number for it in found.refused)}
-    assert asked == set(range(len(asked)))
+    kept = [it.number for each in found.points for it in (each.asked, *each.also)]
+    asked = [*kept, *(it.number for it in found.refused)]
+    assert sorted(asked) == list(range(found.n_tried))
 
 
 def test_the_frontier_is_what_no_point_dominates(found):
@@ -278,7 +281,7 @@ def test_points_are_seen_as_they_come():
     seen: list[Any] = []
     found = explore(PEOPLE, POLICY, k=[2, 400], methods=["mondrian", "mdav"], watch=seen.append)
 
-    counts = [len(each.points) + len(each.refused) for each in seen]
+    counts = [each.n_tried for each in seen]
     assert counts == sorted(set(counts))
     assert len(counts) > 2
     assert all(each.trials == () for each in seen)
@@ -342,6 +345,45 @@ def test_rows_with_a_missing_cell_that_is_suppressed_count_as_suppressed():
 
     assert point.measures.suppressed == release.rows["suppressed"] > 0
     assert point.measures.loss == pytest.approx(release.utility.loss.loss)
+
+
+def test_policies_whose_releases_have_the_same_rows_are_one_point(found, folder):
+    merged = [each for each in found.points if each.also]
+    assert merged
+    for point in merged[:2]:
+        rows = [
+            protect(PEOPLE, Policy.load(folder / "policies" / each.file)).data
+            for each in (point.asked, point.also[-1])
+        ]
+        assert rows[0].sort(rows[0].columns).equals(rows[1].sort(rows[1].columns))
+        assert f"{point.also[-1].number} {point.also[-1].name}" in point.remark
+
+
+def test_points_whose_releases_differ_are_not_merged(found):
+    released = [each.released for each in found.points]
+    assert len(set(released)) == len(released)
+    alone = explore(PEOPLE, POLICY, k=[4, 40], methods=["mondrian"], max_suppression=[0])
+    assert len({each.measures.classes for each in alone.points if not each.also}) > 1
+
+
+def test_no_label_of_the_picture_is_over_another():
+    """Each label's box, by the width of its letters: with a label at each point some overlap."""
+    places = [(300 + 3 * n % 40, 200 + n * n % 30, str(n)) for n in range(60)]
+    places += [(840, 100 + 5 * n, str(60 + n)) for n in range(9)]
+
+    def boxes(labels):
+        return [(x, y - 11, x + 6.2 * len(words), y) for x, y, words in labels]
+
+    def overlap(one, other):
+        return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+    drawn = point_labels(places, right=876)
+    assert not any(overlap(*pair) for pair in combinations(boxes(drawn), 2))
+    assert all(right <= 876 for _, _, right, _ in boxes(drawn))
+    assert any(overlap(*pair) for pair in combinations(boxes(places), 2))
+    named = {word for *_, words in drawn for word in words.split(" and ")[0].split(", ")}
+    more = sum(int(words.split()[-2]) for *_, words in drawn if words.endswith("more"))
+    assert len(named) + more == len(places)
 
 
 def test_no_cell_is_in_what_is_written(found, folder):

@@ -68,12 +68,17 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What a search of the lattice found."""
+    """What a search of the lattice found: the nodes with the least loss, the best first."""
 
-    best: NodeScore | None
+    near: tuple[NodeScore, ...]
     optimal: bool
     n_judged: int
     closest: NodeScore | None
+
+    @property
+    def best(self) -> NodeScore | None:
+        """The node with the least loss; ``None`` where none holds."""
+        return self.near[0] if self.near else None
 
 
 class LimitReached(Exception):  # noqa: N818 # no error: the search returns what it has
@@ -83,9 +88,10 @@ class LimitReached(Exception):  # noqa: N818 # no error: the search returns what
 class JudgedNodes:
     """Asks the judge within the limit, and keeps the best answers."""
 
-    def __init__(self, judge: NodeJudge, limit: SearchLimit) -> None:
+    def __init__(self, judge: NodeJudge, limit: SearchLimit, *, n_best: int = 1) -> None:
         self.judge, self.monotone = judge, judge.monotone
-        self.best: NodeScore | None = None
+        self.near: list[NodeScore] = []
+        self._n_best = n_best
         self.closest: NodeScore | None = None
         self.n_judged = 0
         self._steps = limit.steps
@@ -93,8 +99,8 @@ class JudgedNodes:
 
     @property
     def least_loss(self) -> float:
-        """The least loss of a judged node; infinite where none holds."""
-        return float("inf") if self.best is None else self.best.loss
+        """The loss that a node must fall below to be one of the best; infinite with too few."""
+        return self.near[-1].loss if len(self.near) == self._n_best else inf
 
     def score(self, levels: Levels) -> NodeScore:
         """Judge a node."""
@@ -107,13 +113,13 @@ class JudgedNodes:
                 self.closest = score
             return score
         self._check_bound(score)
-        if self.best is None or _rank(score) < _rank(self.best):
-            self.best = score
+        self.near = sorted([*self.near, score], key=_rank)[: self._n_best]
         return score
 
     def found(self, *, optimal: bool) -> Found:
         """Return the result of the search."""
-        return Found(best=self.best, optimal=optimal, n_judged=self.n_judged, closest=self.closest)
+        near = tuple(self.near)
+        return Found(near=near, optimal=optimal, n_judged=self.n_judged, closest=self.closest)
 
     def _used_up(self) -> bool:
         if self._steps is not None and self.n_judged >= self._steps:

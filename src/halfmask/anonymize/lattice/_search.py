@@ -172,6 +172,7 @@ class LatticeSearch:
     limit: SearchLimit
     seed: int
     rounds: int = 1
+    n_best: int = 1
 
 
 #: "auto" searches exactly up to this many nodes.
@@ -189,8 +190,9 @@ def search(
     strategy: SearchStrategy = "auto",
     limit: SearchLimit | None = None,
     seed: int = 0,
+    n_best: int = 1,
 ) -> Found:
-    """Find the node with the least loss that holds.
+    """Find the nodes with the least loss that hold, so many of them.
 
     Without a limit, ``optimal`` goes on to its end, and ``best-effort`` judges 5,000 nodes.
 
@@ -209,7 +211,7 @@ def search(
         strategy = "optimal" if lattice.n_nodes <= AUTO_NODES else "best-effort"
     if strategy != "optimal" and limit.steps is None and limit.seconds is None:
         limit = SearchLimit(steps=DEFAULT_STEPS)
-    nodes = JudgedNodes(judge, limit)
+    nodes = JudgedNodes(judge, limit, n_best=n_best)
     try:
         if strategy == "optimal":
             search_optimal(lattice, nodes)

@@ -8,6 +8,7 @@ new and complete; the next one that writes there removes its rest.
 from __future__ import annotations
 
 import ctypes
+import datetime as dt
 import errno
 import fcntl
 import hashlib
@@ -51,7 +52,6 @@ def atomic_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Binary
         _check_parent(target.parent, "file to write")
         if target.is_dir() or (os.path.lexists(target) and not overwrite):
             raise _exists("The file to write")
-        _sweep(target.parent)
         temporary, descriptor = locked_file(target.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -227,12 +227,18 @@ def _put_back(target: Path) -> None:
         _sync_folder(target.parent)
 
 
+def run_name() -> str:
+    """Return a name that no other run has: its time in UTC, so that names sort by it."""
+    return f"{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+
+
 def _new_name(parent: Path) -> Path:
     return parent / f".halfmask-{secrets.token_hex(8)}.tmp"
 
 
 def locked_file(parent: Path) -> tuple[Path, int]:
-    """Make a temporary file that is locked as long as its writer lives."""
+    """Make a temporary file, locked as long as its writer lives; remove those of dead ones."""
+    _sweep(parent)
     while True:
         path = _new_name(parent)
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)

@@ -20,9 +20,13 @@ _ENGINES: Final[dict[str, Engine]] = {
 }
 #: Others are refused by name, not looked for as files.
 _OTHERS: Final = (
-    "mysql|mariadb|mssql|sqlserver|oracle|mongodb|clickhouse|snowflake|bigquery|redshift"
+    "mysql|mariadb|mssql|sqlserver|oracle|db2|mongodb|clickhouse|snowflake|bigquery|redshift"
+    "|databricks|trino|cockroachdb"
 )
-_START: Final = re.compile(rf"(?i:postgresql|postgres|sqlite|duckdb|{_OTHERS})(?:\+\w+)?://")
+_START: Final = re.compile(
+    rf"(?i:jdbc:|(?:postgresql|postgres|sqlite|duckdb|{_OTHERS})(?:\+\w+)?://)"
+)
+_OTHER: Final = re.compile(rf"(?i:jdbc:(?:{_OTHERS})\b|(?:{_OTHERS})(?:\+\w+)?://)")
 #: A name as SQL writes it, in quotes or not.
 _NAME: Final = r'(?:"(?:[^"]|"")+"|[^".]+)'
 _QUALIFIED: Final = re.compile(rf"(?:({_NAME})\.)?({_NAME})")
@@ -37,6 +41,15 @@ def is_database_url(text: object) -> bool:
     (True, False)
     """
     return isinstance(text, str) and _START.match(text) is not None
+
+
+def refuse_unsupported(url: str) -> None:
+    """Raise if a text is the URL of a database of another engine, such as MySQL."""
+    if _OTHER.match(url):
+        raise ParameterError(
+            "This database isn't supported: PostgreSQL, SQLite and DuckDB are.",
+            hint="Export its tables to Parquet or CSV, or load them into one of these.",
+        )
 
 
 def quoted_name(name: str) -> str:
@@ -81,11 +94,7 @@ class DatabaseUrl:
         """Take a URL apart."""
         engine = _ENGINES.get(url.partition("://")[0].lower())
         if engine is None:
-            if _START.match(url):
-                raise ParameterError(
-                    "This database isn't supported: PostgreSQL, SQLite and DuckDB are.",
-                    hint="Export its tables to Parquet or CSV, or load them into one of these.",
-                )
+            refuse_unsupported(url)
             raise ParameterError(
                 "This is no URL of a database.",
                 hint="Write postgresql://host/database, sqlite:///path or duckdb:///path.",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from halfmask._errors import ParameterError
 from halfmask._html_table import html_table
 from halfmask.data import atomic_folder
 from halfmask.microdata.exploring._exploration_picture import exploration_picture
@@ -25,7 +26,7 @@ MARKER: Final = "exploration.json"
 MEASURES: Final = (
     "classes", "suppressed", "highest", "average", "journalist_highest", "journalist_average",
     "all_columns", "unique", "loss", "ncp", "discernibility", "non_uniform_entropy",
-    "ambiguity", "squared_error", "kept", "score", "score_raw",
+    "ambiguity", "squared_error", "kept", "objective", "score", "score_raw",
 )  # fmt: skip
 
 
@@ -51,6 +52,8 @@ class Exploration(MeasuredGrid):
         The raw table's classes, and its highest, average and unique risk.
     risk, utility
         The axes of the frontier: keys of `RISKS` and `UTILITIES`, or ``detail:COLUMN``.
+    search
+        How the nodes of the lattice were found, where these were asked for.
     """
 
     def __repr__(self) -> str:
@@ -64,7 +67,8 @@ class Exploration(MeasuredGrid):
 
         Columns: ``number``, ``name``, ``method``, ``recoding``, ``max_suppression``, the parameters
         that were varied, ``frontier``, the measures of `PointMeasures`, ``detail:COLUMN`` for each
-        quasi-identifier, and ``why``.
+        quasi-identifier, ``level:COLUMN`` in words with full-domain generalization, ``also``, the
+        names of other policies whose release has the same rows, and ``why``.
         """
         best = {each.asked.number for each in self.frontier}
         rows = [
@@ -72,6 +76,8 @@ class Exploration(MeasuredGrid):
             | {"frontier": each.asked.number in best}
             | {name: getattr(each.measures, name) for name in MEASURES}
             | {f"{DETAIL}{name}": kept for name, kept in each.measures.detail.items()}
+            | {f"level:{name}": it.words for name, it in each.measures.levels.items()}
+            | {"also": ", ".join(it.name for it in each.also)}
             for each in self.points
         ]
         rows += [_row(each) | {"why": each.why} for each in self.refused]
@@ -90,6 +96,7 @@ class Exploration(MeasuredGrid):
             "table_rows": self.table_rows,
             "grid_policies": self.grid_policies,
             "seed": self.random_state,
+            **({"search": self.search_sentence} if self.search else {}),
             "raw": dict(self.raw),
             "axes": {"risk": self.risk, "utility": self.utility},
             "points": [
@@ -103,14 +110,38 @@ class Exploration(MeasuredGrid):
         """Draw the points by risk and loss, with the frontier and a table of its points."""
         return exploration_picture(self)
 
+    def taken(self, number: int, *, folder: str | Path) -> str:
+        """Return the policy of a point as TOML, with what was measured as a comment.
+
+        Parameters
+        ----------
+        number
+            The point's number, or that of a policy whose release has the same rows.
+        folder
+            Where the policy file will be.
+
+        Raises
+        ------
+        ParameterError
+            If no point has the number.
+        """
+        for point in self.points:
+            for each in (point.asked, *point.also):
+                if each.number == number:
+                    return _policy_text(self, point, each, Path(folder))
+        raise ParameterError(
+            f"No policy that the table can keep has the number {number}.",
+            hint=f"There are {len(self.points)} points; each is listed with its number.",
+        )
+
     def write(self, out: str | Path, *, overwrite: bool = False) -> None:
-        """Write the picture, the numbers, and each point as a policy file.
+        """Write the picture, the numbers, and each policy that can be kept as a file.
 
         Parameters
         ----------
         out
             The folder to make: ``frontier.svg``, ``points.csv``, ``exploration.json``, and
-            ``policies`` with a file for each point, which ``halfmask protect`` takes.
+            ``policies`` with a file for each policy, which ``halfmask protect`` takes.
         overwrite
             Whether an earlier exploration of that name may be replaced.
 
@@ -122,25 +153,25 @@ class Exploration(MeasuredGrid):
         target = Path(out)
         with atomic_folder(target, overwrite=overwrite, marker=MARKER) as folder:
             (folder / "policies").mkdir()
-            for each in self.points:
-                file = folder / "policies" / each.asked.file
-                file.write_text(_policy_text(self, each, target / "policies"), encoding="utf-8")
+            for each in (it for point in self.points for it in (point.asked, *point.also)):
+                text = self.taken(each.number, folder=target / "policies")
+                (folder / "policies" / each.file).write_text(text, encoding="utf-8")
             (folder / "frontier.svg").write_text(self.to_svg(), encoding="utf-8")
             self.to_frame().write_csv(folder / "points.csv")
             text = json.dumps(self.to_dict(), indent=1, allow_nan=False)
             (folder / MARKER).write_text(text, encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        """Show the frontier as a table in a notebook."""
+        """Show the frontier, or all nodes, as a table in a notebook."""
         rows = [
             (
                 each.asked.number,
-                each.asked.name,
+                each.name,
                 f"{self.place(each)[0]:.4g}",
                 f"{self.place(each)[1]:.4g}",
                 f"{each.measures.classes:,}",
             )
-            for each in self.frontier
+            for each in self.listed
         ]
         heads = ("number", "policy", f"risk: {self.risk}", f"lost: {self.utility}", "classes")
         return html_table(repr(self), heads, rows, [NOTE])
@@ -157,13 +188,14 @@ def _row(asked: GridPolicy) -> dict[str, Any]:
     }
 
 
-def _policy_text(found: Exploration, point: ExploredPoint, folder: Path) -> str:
-    """Return the policy of a point, with what was measured as a comment."""
-    policy, measures = point.asked.policy, point.measures
+def _policy_text(found: Exploration, point: ExploredPoint, asked: GridPolicy, folder: Path) -> str:
+    """Return a policy of a point, with what was measured as a comment."""
+    policy, measures = asked.policy, point.measures
     if policy is None:
         raise AssertionError("a point has a policy")
+    levels = f"# Levels: {point.levels_in_words}.\n" if point.measures.levels else ""
     return (
-        f"# Made by halfmask explore: {point.asked.name}.\n"
+        f"# Made by halfmask explore: {asked.name}.\n{levels}"
         f"# Measured on {found.rows:,} of {found.table_rows:,} rows: highest risk "
         f"{measures.highest:.4g}, average risk {measures.average:.4g},\n"
         f"# {measures.classes:,} classes, {measures.suppressed:,} rows suppressed, information "

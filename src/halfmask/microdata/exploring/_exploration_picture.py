@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from halfmask.assess.risk import percent
 from halfmask.microdata.exploring._guarantee_trials import trial_sentences
 from halfmask.microdata.exploring._points import DETAIL, NOTE, RISKS, UTILITIES
-from halfmask.microdata.exploring.axes import RiskAxes
+from halfmask.microdata.exploring.axes import RiskAxes, point_labels
 from halfmask.plots import svg
 from halfmask.plots.svg import circle, line, safe, text, wrapped
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from halfmask.microdata.exploring._points import ExploredPoint
 
 _FRAME = _LEFT, _RIGHT, _TOP, _BOTTOM = 104.0, 846.0, 150.0, 452.0
-_TABLE, _LINE = 560.0, 22.0
-#: Points of the frontier that the table names, and lines of reasons.
+_TABLE, _LINE, _SMALL = 560.0, 22.0, 15.0
+#: Points that the table names, and lines of reasons.
 _MOST, _REASONS = 24, 6
 _HEADS = (
     ("no.", 66.0), ("method", 78.0), ("guarantees", 190.0), ("recoding", 330.0),
@@ -39,9 +39,12 @@ def exploration_picture(found: MeasuredGrid) -> str:
     names of columns and numbers, and no cell.
     """
     title = f"Risk and utility of {len(found.points)} policies"
-    best = found.frontier[:_MOST]
+    lines = [
+        (each, wrapped(each.remark, 128) if each.remark else []) for each in found.listed[:_MOST]
+    ]
+    rows_end = _TABLE + sum(_LINE + _SMALL * len(more) for _, more in lines)
     notes = [words for sentence in _notes(found) for words in wrapped(sentence, 138)]
-    end = _TABLE + 44 + _LINE * len(best)
+    end = rows_end + 44
     height = end + 16 * len(notes) + 24
     parts = [
         text(svg.MARGIN, 34, "halfmask explore", "soft"),
@@ -50,8 +53,8 @@ def exploration_picture(found: MeasuredGrid) -> str:
         text(svg.MARGIN, 104, NOTE, "soft"),
         svg.card(_TOP - 30, _BOTTOM - _TOP + 88),
         *(_scatter(found) if found.shown else [_empty()]),
-        svg.card(_TABLE - 30, 56 + _LINE * len(best)),
-        *_table(best),
+        svg.card(_TABLE - 30, 56 + rows_end - _TABLE),
+        *_table(lines),
         *(text(svg.MARGIN, end + 16 * place, words, "small") for place, words in enumerate(notes)),
     ]
     return svg.drawing("exploration", title, parts, height=height, described=_rows(found))
@@ -77,7 +80,7 @@ def _scatter(found: MeasuredGrid) -> list[str]:
     lost = f"1 - {utility}" if found.utility == "accuracy" else utility
     parts = [
         text(_LEFT, _BOTTOM + 44, f"{RISKS[found.risk]}: less to the left", "soft"),
-        text(svg.MARGIN + svg.INSET, _TOP - 12, f"{lost}: less is below", "soft"),
+        text(svg.MARGIN + svg.INSET, _TOP - 12, f"{wrapped(lost, 48)[0]}: less is below", "soft"),
         circle(480, _TOP - 16, 6, svg.AFTER),
         text(492, _TOP - 12, "on the frontier, by number", "soft"),
         circle(662, _TOP - 16, 4, svg.GREY),
@@ -100,24 +103,26 @@ def _scatter(found: MeasuredGrid) -> list[str]:
     # The frontier is drawn over the others.
     for each in sorted(found.shown, key=lambda it: it.asked.number in best):
         parts.append(_mark(found, each, axes, is_best=each.asked.number in best))
-    return parts
+    ends = [(axes.across(risk), axes.up(lost)) for risk, lost in corners]
+    labels = point_labels(
+        [(*end, str(it)) for end, it in zip(ends, best, strict=True)], right=svg.WIDTH - svg.MARGIN
+    )
+    return [*parts, *(text(x, y, words, "small") for x, y, words in labels)]
 
 
 def _mark(found: MeasuredGrid, point: ExploredPoint, axes: RiskAxes, *, is_best: bool) -> str:
     risk, lost = found.place(point)
     x, y = axes.across(risk), axes.up(lost)
-    given = point.asked.number == 0
     mark = circle(x, y, 6, svg.AFTER) if is_best else circle(x, y, 4, svg.GREY)
-    number = text(x + 8, y - 6, str(point.asked.number), "small") if is_best else ""
-    name = f"{point.asked.number}: {point.asked.name}, risk {risk:.4g}, lost {lost:.4g}"
-    shown = f"{svg.diamond(x, y, 8, svg.BEFORE) if given else ''}{mark}{number}"
+    name = f"{point.asked.number}: {point.name}, risk {risk:.4g}, lost {lost:.4g}"
+    shown = f"{svg.diamond(x, y, 8, svg.BEFORE) if point.is_given else ''}{mark}"
     return f"<g><title>{safe(name)}</title>{shown}</g>"
 
 
-def _table(points: tuple[ExploredPoint, ...]) -> list[str]:
+def _table(lines: list[tuple[ExploredPoint, list[str]]]) -> list[str]:
     parts = [text(x, _TABLE, head, "small", end=head not in _LEFT_ALIGNED) for head, x in _HEADS]
-    for place, point in enumerate(points):
-        y = _TABLE + 24 + _LINE * place
+    y = _TABLE + 24
+    for point, more in lines:
         asked, measures = point.asked, point.measures
         cells = (
             str(asked.number),
@@ -135,15 +140,22 @@ def _table(points: tuple[ExploredPoint, ...]) -> list[str]:
             text(x, y, cell, "soft", end=head not in _LEFT_ALIGNED)
             for cell, (head, x) in zip(cells, _HEADS, strict=True)
         ]
+        parts += [
+            text(_HEADS[1][1], y + _SMALL * line_of, words, "small")
+            for line_of, words in enumerate(more, start=1)
+        ]
+        y += _LINE + _SMALL * len(more)
     return parts
 
 
 def _notes(found: MeasuredGrid) -> Iterator[str]:
     """Yield what guarantees cost, and why policies were refused."""
-    left = len(found.frontier) - _MOST
+    left = len(found.listed) - _MOST
     if left > 0:
-        yield f"{left} more points are on the frontier: see points.csv."
-    if found.grid_policies > len(found.points) + len(found.refused):
+        yield f"{left} more points are in points.csv."
+    if found.search:
+        yield f"{found.search_sentence}."
+    if found.grid_policies > found.n_tried:
         yield f"The grid has {found.grid_policies:,} policies; some were drawn at random."
     yield from trial_sentences(found.trials)
     reasons = list(found.reasons.items())

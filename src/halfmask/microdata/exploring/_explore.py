@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from halfmask._errors import ColumnNotFoundError, ParameterError, PolicyError
 from halfmask._foreign import need
@@ -18,13 +18,17 @@ from halfmask.microdata.exploring._explored_table import ExploredTable
 from halfmask.microdata.exploring._grid import GridPolicy, PolicyGrid
 from halfmask.microdata.exploring._guarantee_trials import guarantee_trials
 from halfmask.microdata.exploring._measuring import Measuring, alike_in_cuts
-from halfmask.microdata.exploring._points import DETAIL, RISKS, UTILITIES, ExploredPoint
+from halfmask.microdata.exploring._nodes import near_best_nodes
+from halfmask.microdata.exploring._points import DETAIL, RISKS, UTILITIES, ExploredPoint, merged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from halfmask.guarantees import Classes
     from halfmask.vault import Vault
+
+#: The limit of rows that a grid is measured on.
+USUAL_ROWS: Final = 200_000
 
 
 def explore(  # noqa: PLR0913 # keyword-only, each with a default
@@ -36,8 +40,9 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
     methods: Sequence[str] | None = None,
     recodings: Sequence[str] | None = None,
     max_suppression: Sequence[float] | None = None,
+    nodes: int | None = None,
     max_points: int = 60,
-    rows: int = 200_000,
+    rows: int | None = None,
     search_seconds: float = 10.0,
     risk: str = "highest",
     utility: str = "loss",
@@ -67,10 +72,14 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
         hierarchy.
     max_suppression
         Shares of rows that may be suppressed; by default 0, the policy's own, and 0.02.
+    nodes
+        In the place of a grid: how many combinations of levels are measured, those that lose
+        least and keep the guarantees. The policy has the method ``full-domain``.
     max_points
         The limit of policies; those of a larger grid are drawn at random.
     rows
-        The limit of rows; those of a larger table are drawn at random.
+        The limit of rows; those of a larger table are drawn at random. By default 200,000, and
+        all rows with `nodes`.
     search_seconds
         How long the search of one full-domain policy takes at most, if the policy sets no limit.
     risk
@@ -99,7 +108,8 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
     PolicyError
         If the policy has no guarantees.
     ParameterError
-        If a method, a recoding, a parameter or an axis isn't there.
+        If a method, a recoding, a parameter or an axis isn't there, or something is to be varied
+        next to `nodes`.
     SchemaError, HierarchyError
         If the policy and the table don't agree.
     GuaranteeNotMetError
@@ -113,7 +123,9 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
     -----
     **Guarantees.** The numbers of a point are those of a release by its policy, and the same
     arguments give the same points, if no rows were drawn, no mask draws random numbers, and no
-    search reached its limit. A point is on the frontier if no other has less risk and less loss,
+    search reached its limit. Policies whose releases have the same rows are one point; its `also`
+    has the others. The levels of a node, written into the policy, give the numbers of its point.
+    A point is on the frontier if no other has less risk and less loss,
     or is equal in one and better in the other.
 
     **Edge cases.** A policy that the table can't keep is listed with the reason, and so is a
@@ -145,7 +157,12 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
     """
     need("numba", "scipy", "sklearn", "threadpoolctl")
     progress = progress or silent
-    integer_at_least(1, owner="explore", max_points=max_points, rows=rows)
+    integer_at_least(1, owner="explore", max_points=max_points)
+    if rows is not None:
+        integer_at_least(1, owner="explore", rows=rows)
+    if nodes is not None:
+        integer_at_least(1, owner="explore", nodes=nodes)
+        _check_nothing_varied(k, vary, methods, recodings, max_suppression)
     integer_at_least(0, owner="explore", random_state=random_state)
     key = key if key is not None else fresh_key()
     check_key(key)
@@ -163,7 +180,7 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
     read = ExploredTable.of(
         open_table(table, options=policy.read_options()),
         policy,
-        at_most=rows,
+        at_most=rows or (USUAL_ROWS if nodes is None else None),
         random_state=random_state,
         is_learnt=label_model,
         population=population,
@@ -171,9 +188,15 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
         vault=vault,
         progress=progress,
     )
-    asked, n_policies = grid.policies(
-        policy, read.protection, at_most=max_points, random_state=random_state
-    )
+    search = None
+    if nodes is None:
+        asked, n_policies = grid.policies(
+            policy, read.protection, at_most=max_points, random_state=random_state
+        )
+    else:
+        progress("searching")
+        asked, search = near_best_nodes(read, policy, nodes, seconds=search_seconds)
+        n_policies = len(asked)
     measuring = Measuring(table=read, label=_label_of(policy) if label_model else None)
     found = empty = Exploration(
         points=(),
@@ -186,12 +209,13 @@ def explore(  # noqa: PLR0913 # keyword-only, each with a default
         raw=_raw(read.raw),
         risk=risk,
         utility=utility,
+        search=search,
     )
     for found in _measured(measuring, asked, empty, progress):
         if watch is not None:
             watch(found)
     progress("trying guarantees")
-    trials = guarantee_trials(read, policy)
+    trials = guarantee_trials(read, policy) if nodes is None else ()
     progress("done", 1.0)
     return replace(found, trials=trials)
 
@@ -215,13 +239,22 @@ def _with(empty: Exploration, found: Iterable[ExploredPoint | GridPolicy]) -> Ex
     ordered = sorted(found, key=_number)
     return replace(
         empty,
-        points=tuple(each for each in ordered if isinstance(each, ExploredPoint)),
+        points=merged(each for each in ordered if isinstance(each, ExploredPoint)),
         refused=tuple(each for each in ordered if isinstance(each, GridPolicy)),
     )
 
 
 def _number(found: ExploredPoint | GridPolicy) -> int:
     return found.asked.number if isinstance(found, ExploredPoint) else found.number
+
+
+def _check_nothing_varied(*given: object) -> None:
+    """Refuse values to vary: the nodes are those of the policy as it is."""
+    if any(each is not None for each in given):
+        raise ParameterError(
+            "explore varies levels alone with 'nodes', and something else is to be varied.",
+            hint="Write it into the policy, or leave 'nodes' out.",
+        )
 
 
 def _check_policy(policy: Policy) -> None:

@@ -12,6 +12,7 @@ import polars as pl
 from halfmask._errors import GuaranteeNotMetError, ParameterError, PolicyError
 from halfmask._progress import Progress, silent
 from halfmask.anonymize import METHODS, RECODINGS
+from halfmask.data import Schema
 from halfmask.guarantees import Classes, class_of_row
 from halfmask.masks import MaskedTable, pseudonym_key
 from halfmask.microdata._classed_rows import read_batches
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.anonymize import Population, Protection, Summary
-    from halfmask.data import Schema, Source
+    from halfmask.data import Source
     from halfmask.microdata._policy import Policy
     from halfmask.vault import Vault
 
@@ -50,7 +51,7 @@ class ExploredTable:
         opened: Source,
         policy: Policy,
         *,
-        at_most: int,
+        at_most: int | None = None,
         random_state: int = 0,
         is_learnt: bool = False,
         population: object = None,
@@ -58,7 +59,7 @@ class ExploredTable:
         vault: Vault | None = None,
         progress: Progress = silent,
     ) -> ExploredTable:
-        """Read a table, as `protect` does."""
+        """Read a table, as `protect` does: all its rows, or at most so many."""
         policy.schema().check(opened.columns)
         vault_key = None if vault is None else pseudonym_key(vault)
         masked = MaskedTable.of(
@@ -105,8 +106,12 @@ class ExploredTable:
         )
 
     def protection(self, policy: Policy) -> Protection:
-        """Return the protection of a policy of this table."""
-        return protection_of(policy, self.schema, self.people)
+        """Return the protection of a policy of this table, whose columns may have other levels."""
+        columns = (
+            replace(each, least_level=said.least_level, greatest_level=said.greatest_level)
+            for each, said in ((it, policy.columns[it.name]) for it in self.schema.columns)
+        )
+        return protection_of(policy, Schema(tuple(columns)), self.people)
 
     def sizes_over_all(
         self, released: Classes, class_of_cell: NDArray[np.int64], cells: NDArray[np.int32]
@@ -138,10 +143,10 @@ def _any_protection(policy: Policy, schema: Schema, people: Population | None) -
         raise error from None
 
 
-def _drawn(n_rows: int, at_most: int, random_state: int) -> NDArray[np.bool_]:
+def _drawn(n_rows: int, at_most: int | None, random_state: int) -> NDArray[np.bool_]:
     """Return which rows are kept: all, or some at random."""
     kept = np.ones(n_rows, dtype=np.bool_)
-    if n_rows > at_most:
+    if at_most is not None and n_rows > at_most:
         kept[:] = False
         rng = np.random.default_rng(random_state)
         kept[rng.choice(n_rows, at_most, replace=False)] = True

@@ -46,6 +46,8 @@ class GridPolicy:
         The policy; ``None`` if its parts don't go together.
     why
         Why it can't be, or why the table can't keep it; empty where it can.
+    is_node
+        Whether it is the given policy at fixed levels.
     """
 
     number: int
@@ -56,6 +58,7 @@ class GridPolicy:
     parameters: Mapping[str, float]
     policy: Policy | None
     why: str = ""
+    is_node: bool = False
 
     @property
     def file(self) -> str:

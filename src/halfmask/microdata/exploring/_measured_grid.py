@@ -11,6 +11,7 @@ from halfmask.microdata.exploring._dominance import undominated
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from halfmask.anonymize import SearchFacts
     from halfmask.microdata.exploring._grid import GridPolicy
     from halfmask.microdata.exploring._guarantee_trials import GuaranteeTrial
     from halfmask.microdata.exploring._points import ExploredPoint
@@ -38,6 +39,8 @@ class MeasuredGrid:
         The raw table's classes, and its highest, average and unique risk.
     risk, utility
         The axes of the frontier: keys of `RISKS` and `UTILITIES`, or ``detail:COLUMN``.
+    search
+        How the nodes of the lattice were found, where these were asked for.
     """
 
     points: tuple[ExploredPoint, ...]
@@ -50,6 +53,29 @@ class MeasuredGrid:
     raw: Mapping[str, float]
     risk: str
     utility: str
+    search: SearchFacts | None = None
+
+    @property
+    def n_tried(self) -> int:
+        """How many policies were tried: several may be one point."""
+        return len(self.refused) + sum(1 + len(each.also) for each in self.points)
+
+    @property
+    def listed(self) -> tuple[ExploredPoint, ...]:
+        """The points to choose from: the frontier of a grid, or all nodes of a lattice."""
+        return self.frontier if self.search is None else self.points
+
+    @property
+    def search_sentence(self) -> str:
+        """How the nodes of a lattice were found; empty for a grid."""
+        facts = self.search
+        if facts is None:
+            return ""
+        least = "no other loses less" if facts.optimal else "others may lose less"
+        return (
+            f"{len(self.points):,} of {facts.nodes:,} combinations of levels, by the loss that the "
+            f"search counts; {facts.judged:,} were judged, and {least}"
+        )
 
     @property
     def shown(self) -> tuple[ExploredPoint, ...]:

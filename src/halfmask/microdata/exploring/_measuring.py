@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
 from halfmask._errors import HalfmaskError
+from halfmask.anonymize import LatticePartition
 from halfmask.assess.risk import classes_risk
 from halfmask.assess.utility import class_size_utility, information_loss
 from halfmask.microdata._claims import merged_classes, with_people
@@ -16,12 +19,13 @@ from halfmask.microdata._class_measures import cell_extents, class_measures, lea
 from halfmask.microdata._detail_kept import weighed_loss
 from halfmask.microdata._learning import LEARNING_ROWS, learn
 from halfmask.microdata.evaluation import risk_in_population
+from halfmask.microdata.exploring._levels import column_levels
 from halfmask.microdata.exploring._points import ExploredPoint, PointMeasures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from halfmask.anonymize import Fitted, Protection
+    from halfmask.anonymize import Fitted, Plan, Protection
     from halfmask.assess.utility import ModelUtility
     from halfmask.microdata.exploring._explored_table import ExploredTable
     from halfmask.microdata.exploring._grid import GridPolicy
@@ -39,7 +43,12 @@ def alike_in_cuts(policies: Iterable[GridPolicy]) -> list[list[GridPolicy]]:
         method = each.policy.method
         guarantees = [it.model_dump(mode="json") for it in each.policy.guarantee_sections]
         judges = getattr(method.made_type, "judges_release", False)
-        key = (method.model_dump(mode="json"), guarantees, each.max_suppression if judges else None)
+        key = (
+            method.model_dump(mode="json"),
+            guarantees,
+            each.max_suppression if judges else None,
+            each.number if each.is_node else None,  # levels of its own
+        )
         groups.setdefault(json.dumps(key), []).append(each)
     return list(groups.values())
 
@@ -61,14 +70,14 @@ class Measuring:
             try:
                 protection = self.table.protection(each.policy)
                 fitted = fitted or protection.fit(self.table.summary)
-                measures = self.measures(protection, fitted)
-                found.append(ExploredPoint(asked=each, measures=measures))
+                measures, released = self.measures(protection, fitted)
+                found.append(ExploredPoint(asked=each, measures=measures, released=released))
             except HalfmaskError as error:
                 found.append(replace(each, why=error.what))
         return found
 
-    def measures(self, protection: Protection, fitted: Fitted) -> PointMeasures:
-        """Measure the release that a policy would make of grown cells."""
+    def measures(self, protection: Protection, fitted: Fitted) -> tuple[PointMeasures, bytes]:
+        """Measure the release that a policy would make of grown cells; return its digest, too."""
         plan, fitted, counts = protection.plan_counted(fitted)
         released, class_of_cell = merged_classes(plan, counts.classes)
         placed = protection.placed_people(plan)
@@ -86,7 +95,8 @@ class Measuring:
         every = self.table.sizes_over_all(released, class_of_cell, fitted.cell_of_row)
         journalist = risk.journalist
         score, score_raw, score_name = self._score(protection)
-        return PointMeasures(
+        facts = plan.partition.facts if isinstance(plan.partition, LatticePartition) else None
+        measures = PointMeasures(
             classes=released.n_classes,
             suppressed=suppressed,
             highest=risk.prosecutor.highest.value,
@@ -103,10 +113,13 @@ class Measuring:
             squared_error=classes.squared_error,
             kept=1 - weighed_loss(loss, protection),
             detail={name: 1 - each.loss for name, each in loss.columns.items()},
+            levels=column_levels(plan),
+            objective=None if facts is None else facts.near[0].loss,
             score=score,
             score_raw=score_raw,
             score_name=score_name,
         )
+        return measures, _digest(plan, fitted)
 
     def _score(self, protection: Protection) -> tuple[float | None, float | None, str | None]:
         found = self._learnt(protection)
@@ -131,3 +144,11 @@ class Measuring:
             label=self.label,
             unmasked=unmasked,
         )
+
+
+def _digest(plan: Plan, fitted: Fitted) -> bytes:
+    """Return a digest of what is written for each row; rows that are left out have none."""
+    of_cell = pl.DataFrame(plan.released).hash_rows().to_numpy()
+    of_row = np.where(fitted.cell_of_row >= 0, of_cell[fitted.cell_of_row], 0)
+    names = ",".join(series.name for series in plan.released)
+    return hashlib.blake2b(of_row.tobytes() + names.encode(), digest_size=16).digest()

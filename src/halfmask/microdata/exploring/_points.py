@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from halfmask.microdata.exploring._grid import GridPolicy
+    from halfmask.microdata.exploring._levels import ColumnLevel
 
 #: Risks of a point that can be an axis, in words.
 RISKS: Final[Mapping[str, str]] = {
@@ -64,6 +66,11 @@ class PointMeasures:
         The share of the detail that is kept, columns by their weights, in [0, 1].
     detail
         The share of the detail that each quasi-identifier keeps, in [0, 1].
+    levels
+        The level of each quasi-identifier with full-domain generalization; otherwise empty, since
+        each class has its own.
+    objective
+        What the search of levels counts as the loss; ``None`` without one, or with rounds.
     score, score_raw, score_name
         How well a model of the release predicts the label, a model of the raw rows, and by which
         measure; ``None`` where it wasn't asked for.
@@ -85,6 +92,8 @@ class PointMeasures:
     squared_error: float | None
     kept: float
     detail: Mapping[str, float]
+    levels: Mapping[str, ColumnLevel] = field(default_factory=lambda: MappingProxyType({}))
+    objective: float | None = None
     score: float | None = None
     score_raw: float | None = None
     score_name: str | None = None
@@ -120,7 +129,8 @@ class PointMeasures:
     def to_dict(self) -> dict[str, object]:
         """Return the numbers under their names, for JSON."""
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {**found, "detail": dict(self.detail)}
+        levels = {name: each.to_dict() for name, each in self.levels.items()}
+        return {**found, "detail": dict(self.detail), "levels": levels}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,11 +143,51 @@ class ExploredPoint:
         The policy, and what the grid varies in it.
     measures
         Its risk and utility.
+    also
+        Other policies whose release has the same rows: they are no points of their own.
+    released
+        A digest of what would be released.
     """
 
     asked: GridPolicy
     measures: PointMeasures
+    also: tuple[GridPolicy, ...] = ()
+    released: bytes = field(default=b"", repr=False, compare=False)
+
+    @property
+    def is_given(self) -> bool:
+        """Whether its release is that of the given policy."""
+        return any(not each.number for each in (self.asked, *self.also))
+
+    @property
+    def name(self) -> str:
+        """The levels of a node, or what the grid calls it."""
+        return self.levels_in_words if self.asked.is_node else self.asked.name
+
+    @property
+    def levels_in_words(self) -> str:
+        """The level of each quasi-identifier; empty without full-domain."""
+        return ", ".join(f"{name}: {each.words}" for name, each in self.measures.levels.items())
+
+    @property
+    def remark(self) -> str:
+        """Its levels, and the policies whose release has the same rows."""
+        same = ", ".join(f"{each.number} {each.name}" for each in self.also)
+        return "; ".join(filter(None, [self.levels_in_words, same and f"the same rows: {same}"]))
 
     def to_dict(self) -> dict[str, object]:
         """Return everything under its name, for JSON."""
-        return {**self.asked.to_dict(), **self.measures.to_dict()}
+        also = [each.to_dict() for each in self.also]
+        return {**self.asked.to_dict(), "also": also, **self.measures.to_dict()}
+
+
+def merged(points: Iterable[ExploredPoint]) -> tuple[ExploredPoint, ...]:
+    """Return one point for each release: policies whose releases have the same rows are one."""
+    found: dict[object, ExploredPoint] = {}
+    for each in points:
+        # A model is learnt by the policy, and not from the release alone.
+        key = each.released, each.measures.score
+        before = found.get(key)
+        joined = each if before is None else replace(before, also=(*before.also, each.asked))
+        found[key] = joined
+    return tuple(found.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
@@ -55,3 +55,56 @@ class RiskAxes:
         for power in range(self.low, 0):
             yield from (step * 10.0**power for step in (1, 2, 5))
         yield 1.0
+
+
+#: Where a label stands next to its point, and the size of a letter.
+_BESIDE, _ABOVE, _LETTER, _TALL = 8.0, 6.0, 6.8, 13.0
+#: So many numbers are named in one label.
+_NAMED = 6
+
+
+def point_labels(
+    points: Sequence[tuple[float, float, str]], *, right: float
+) -> list[tuple[float, float, str]]:
+    """Return where labels of points are written: none is over another, or ends after `right`.
+
+    Points whose labels would overlap have one label, at the first of them.
+    """
+    labels = [_Label(x + _BESIDE, y - _ABOVE, (words,), right) for x, y, words in points]
+    place = 0
+    while place < len(labels):
+        own = labels[place]
+        over = next((it for it in range(place) if labels[it].overlaps(own)), None)
+        if over is None:
+            place += 1
+            continue
+        del labels[place]
+        labels[over] = replace(labels[over], numbers=(*labels[over].numbers, *own.numbers))
+        place = over  # it is longer now, and may reach others
+    return [(each.left, each.y, each.words) for each in labels]
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    x: float
+    y: float
+    numbers: tuple[str, ...]
+    right: float
+
+    @property
+    def words(self) -> str:
+        more = len(self.numbers) - _NAMED
+        named = ", ".join(self.numbers[:_NAMED])
+        return named if more <= 0 else f"{named} and {more} more"
+
+    @property
+    def width(self) -> float:
+        return _LETTER * len(self.words)
+
+    @property
+    def left(self) -> float:
+        return min(self.x, self.right - self.width)
+
+    def overlaps(self, other: _Label) -> bool:
+        beside = max(self.left, other.left) >= min(self.left + self.width, other.left + other.width)
+        return not beside and abs(self.y - other.y) < _TALL

@@ -40,8 +40,8 @@ _RECODINGS: Final = {
 _RISKS: Final = ("highest", "average", "all-columns")
 _LOSSES: Final = ("loss", "detail", "non-uniform-entropy", "ambiguity", "suppressed")
 #: The picture's frame: left, right, top, bottom.
-_NEAR: Final = 16
 _FRAME: Final = (70.0, 700.0, 40.0, 340.0)
+_WIDTH: Final = 720.0
 
 
 def show(desk: Desk, query: Mapping[str, str]) -> dict[str, Any]:
@@ -139,7 +139,10 @@ def _listed(values: Any) -> str:  # noqa: ANN401 # numbers
 
 def _picture(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return where points, the frontier and the axes are drawn."""
-    from halfmask.microdata.exploring.axes import RiskAxes  # noqa: PLC0415 # as above
+    from halfmask.microdata.exploring.axes import (  # noqa: PLC0415 # as above
+        RiskAxes,
+        point_labels,
+    )
 
     axes = RiskAxes.of([(it["risk"], it["loss"]) for it in points], _FRAME)
     placed = [
@@ -147,20 +150,16 @@ def _picture(points: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             **it,
             "x": round(axes.across(it["risk"]), 1),
             "y": round(axes.up(it["loss"]), 1),
-            "label": "",
         }
         for it in points
     ]
     best = [it for it in placed if it["best"]]
-    named: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for it in best:  # numbers over each other can't be read
-        named.setdefault((round(it["x"] / _NEAR), round(it["y"] / _NEAR)), []).append(it)
-    for near in named.values():
-        near[0]["label"] = ", ".join(str(it["number"]) for it in near)
+    numbered = [(it["x"], it["y"], str(it["number"])) for it in best]
     steps = " ".join(f"H {it['x']} V {it['y']}" for it in best[1:])
     return {
         # The frontier is drawn over the others.
         "points": [it for it in placed if not it["best"]] + best,
+        "labels": point_labels(numbered, right=_WIDTH),
         "path": f"M {best[0]['x']} {best[0]['y']} {steps}" if best else "",
         "across": [(axes.across(risk), f"{risk:g}") for risk in axes.ticks()],
         "down": [(axes.up(loss), f"{loss:.3g}") for loss in axes.levels()],

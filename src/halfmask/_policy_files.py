@@ -112,7 +112,7 @@ class WrittenPolicy(Section):
 
     approval: ApprovalSection = Field(
         default_factory=ApprovalSection,
-        description="Who approved the release, for whom, and why its thresholds are as they are.",
+        description="Who approved the release, for whom, and why its thresholds were chosen.",
     )
 
     _folder: Path | None = PrivateAttr(None)

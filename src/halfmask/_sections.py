@@ -86,7 +86,7 @@ class ApprovalSection(Section):
     )
     purpose: StrictStr | None = Field(default=None, description="What the receiver may do with it.")
     thresholds: StrictStr | None = Field(
-        default=None, description="Why the parameters of the guarantees or rules are as they are."
+        default=None, description="Why the parameters of the guarantees or rules were chosen."
     )
 
     @field_validator("date", mode="before")

@@ -121,8 +121,8 @@ class Manifest:
     report_sha256
         The hash of report.html; ``None`` before it is written.
     approval
-        Who approved the release, when, for which receiver and purpose, and why its thresholds are
-        as they are, as far as the policy says it.
+        Who approved the release, when, for which receiver and purpose, and why its thresholds
+        were chosen, as far as the policy says it.
 
     Examples
     --------

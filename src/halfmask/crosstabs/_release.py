@@ -249,7 +249,7 @@ def _stated(dimension: Dimension, policy: TablesPolicy) -> StatedDimension:
 
 
 def briefing(release: Release[TablesFacts]) -> Briefing:
-    """Say how much of the tables is hidden, for who signs; true values for the owner alone."""
+    """Say how much of the tables is hidden, for the officer who signs, and more for the owner."""
     facts, protection = release.facts, release.policy.made_protection()
     lost = f"{release.rows['hidden']:,} of {release.rows['out']:,} cells are hidden."
     ran = "What anybody can compute of hidden cells was computed: see the tables, below."

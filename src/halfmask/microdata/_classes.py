@@ -333,7 +333,7 @@ def details(release: Release[ClassFacts]) -> dict[str, Any]:
 
 
 def briefing(release: Release[ClassFacts]) -> Briefing:
-    """Say who is in classes, what they lost, and what an attacker finds, for who signs."""
+    """Say who is in classes, what they lost and what an attacker finds, for the officer."""
     risk, utility, schema = release.facts.risk, release.facts.utility, release.source.schema
     before, after = (percent(it.prosecutor.highest.value) for it in (risk.before, risk.after))
     judged = {it.column for it in release.source.guarantees}

@@ -30,6 +30,7 @@ from halfmask.release.page import (
     percent,
     shortened,
 )
+from halfmask.release.receiving import reading_lines
 
 if TYPE_CHECKING:
     from halfmask.assess.utility import ModelUtility, Score
@@ -266,6 +267,7 @@ def _data(facts: ReportFacts) -> Iterator[AnyBlock]:
         "average over all rows. A row that was left out counts as all of it."
     )
     yield TextBlock("", [*more, sentence], "soft")
+    yield from reading_lines(facts.manifest)
 
 
 def _identifiability(facts: ReportFacts) -> Iterator[AnyBlock]:

@@ -294,7 +294,7 @@ def leaving(release: Release[MaskFacts]) -> Leaving:
 
 
 def briefing(release: Release[MaskFacts]) -> Briefing:
-    """Return what masks changed, and what attacks found, for who signs."""
+    """Return what masks changed, and what attacks found, for the officer who signs."""
     facts, rows = _published(release), release.source
     found = [each.warning for each in (facts.assessment, *facts.places) if each is not None]
     masked = [name for name in rows.columns if rows.policy.masks_of(name)]

@@ -188,7 +188,7 @@ def details(release: Release[SynthesisFacts]) -> Mapping[str, Json]:
 
 
 def briefing(release: Release[SynthesisFacts]) -> Briefing:
-    """Say what rows were drawn from, and what attacks found, for who signs."""
+    """Say what rows were drawn from, and what attacks found, for the officer who signs."""
     measured = release.facts.measured
     ran = "Attacks ran when it was made: see Attacks, below."
     costs = "would compare with the table, which costs more than the budget."

@@ -21,6 +21,7 @@ from halfmask.release.row_files import RowFiles, WriteJob
 if TYPE_CHECKING:
     from halfmask.release._exporting import check_export as check_export
     from halfmask.release._exporting import export_release
+    from halfmask.release._imputing import combine_estimates, impute_release
     from halfmask.release._reading import read_release
 
 # Public names are in `__all__`; the others are for other rooms.
@@ -37,15 +38,19 @@ __all__ = [
     "TextBlock",
     "WriteJob",
     "add_kind",
+    "combine_estimates",
     "export_release",
     "html_page",
+    "impute_release",
     "publish_beside",
     "read_release",
 ]
 
 _WHERE = {
     "check_export": "_exporting",
+    "combine_estimates": "_imputing",
     "export_release": "_exporting",
+    "impute_release": "_imputing",
     "read_release": "_reading",
 }
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class GivenTable:
-    """What was given to `protect`: its path, and its files as they were then."""
+    """What was given to `protect`: its path, and its files at that time."""
 
     def __init__(self, table: object = None) -> None:
         self.where = os.fspath(table) if isinstance(table, str | os.PathLike) else None

@@ -56,8 +56,11 @@ def publish(
         now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         manifest = replace(manifest, created=now)
         if page is None:
+            from halfmask.release.receiving import reading_lines  # noqa: PLC0415 # not for all
+
             summary, more = blocks(manifest)
-            manifest = _write_page(manifest, page_of(manifest, more, summary), folder)
+            shown = page_of(manifest, [*more, *reading_lines(manifest)], summary)
+            manifest = _write_page(manifest, shown, folder)
         write_manifest(manifest, folder)
         progress("verifying on disk")
         given = VerifyInputs() if files.evidence is None else files.evidence(manifest.files)

@@ -1,4 +1,4 @@
-"""What who signs a release reads: a summary on one page, the record, and the owner's page.
+"""What the officer who signs a release reads: a summary, the record, and the owner's page.
 
 The report is released with the data. A receiver could test guesses of the whole table by a hash of
 the input, and infer more from a policy. So the hash, the policy's text, names of dropped columns
@@ -54,7 +54,7 @@ _HIDDEN: Final = "On the owner's page: by a hash, the receiver could test guesse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What a kind says of a release to who signs it: sentences that were counted.
+    """What a kind says of a release to the officer who signs it: sentences that were counted.
 
     Parameters
     ----------

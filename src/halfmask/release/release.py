@@ -135,7 +135,7 @@ class ReleaseKind(Generic[Facts]):
     details
         ``details(release)`` returns what only this kind has in its manifest, as JSON.
     briefing
-        ``briefing(release)`` returns what the first page says of it, to who signs it.
+        ``briefing(release)`` returns what the first page says of it, to the officer who signs it.
     blocks
         ``blocks(release)`` returns what the page shows besides the claims.
     page
@@ -340,7 +340,7 @@ class Release(Generic[Facts]):
 
     @property
     def briefing(self) -> Briefing:
-        """What its kind says to who signs it."""
+        """What its kind says to the officer who signs it."""
         if self.kind.briefing is None:
             return Briefing()
         return self.kind.briefing(self)

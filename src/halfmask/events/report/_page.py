@@ -72,7 +72,7 @@ def render_events_report(
 
 
 def _briefing(manifest: EventsManifest) -> Briefing:
-    """Return what is written of how many events, for who signs."""
+    """Return what is written of how many events, for the officer who signs."""
     written = len({field.steps for field in manifest.fields})
     return Briefing(
         protected=[] if manifest.claims else [_UNBOUND],

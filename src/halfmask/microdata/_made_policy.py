@@ -156,18 +156,7 @@ def make_policy(  # noqa: PLR0913 # as of protect
     roles = _roles(quasi_identifiers, sensitive)
     if person is not None:
         roles = _with_person(roles, person, label)
-    if k is None:
-        raise ParameterError(
-            "protect without a policy needs k, which has no default.",
-            hint="Choose k: 5 to 10 for a partner under a contract, 10 to 50 for the public.",
-        )
-    integer_at_least(2, owner="protect", k=k)
-    if l is not None:
-        integer_at_least(2, owner="protect", l=l)
-    if method is not None:
-        one_of(METHODS, owner="protect", method=method)
-    if suppression is not None:
-        number_between(0.0, 1.0, owner="protect", high_open=True, suppression=suppression)
+    k = _checked_k(k, l, method, suppression)
     given = None if hierarchies is None else checked_hierarchies(hierarchies)
     found = propose_columns(table, roles)
     if label is not None:
@@ -210,6 +199,23 @@ def make_policy(  # noqa: PLR0913 # as of protect
         unsure=tuple(each.name for each in others if each.name in unsure),
         folder=where,
     )
+
+
+def _checked_k(k: int | None, l: int | None, method: str | None, suppression: float | None) -> int:
+    """Return k, after a check of what may be left out."""
+    if k is None:
+        raise ParameterError(
+            "protect without a policy needs k, which has no default.",
+            hint="Choose k: 5 to 10 for a partner under a contract, 10 to 50 for the public.",
+        )
+    integer_at_least(2, owner="protect", k=k)
+    if l is not None:
+        integer_at_least(2, owner="protect", l=l)
+    if method is not None:
+        one_of(METHODS, owner="protect", method=method)
+    if suppression is not None:
+        number_between(0.0, 1.0, owner="protect", high_open=True, suppression=suppression)
+    return k
 
 
 def _listed(names: object, parameter: str) -> tuple[str, ...]:

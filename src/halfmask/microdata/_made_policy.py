@@ -175,14 +175,12 @@ def make_policy(  # noqa: PLR0913 # as of protect
     def of(*wanted: Role) -> tuple[str, ...]:
         return tuple(e.name for e in others if e.role in wanted and e.name not in why)
 
-    diversity = {name: l or proposed_diversity(found[name], k) or LEAST_L for name in sensitive}
     where = Path.cwd() if folder is None else Path(folder)
-    trees = {}
-    if given is not None:
-        trees = hierarchy_sections(given, {each.name: each.role for each in kept}, where)
+    kept_roles = {each.name: each.role for each in kept}
+    trees = {} if given is None else hierarchy_sections(given, kept_roles, where)
     wanted = Wanted(
         k=k,
-        diversity=diversity,
+        diversity={name: l or proposed_diversity(found[name], k) or LEAST_L for name in sensitive},
         label=label,
         hierarchies=trees,
         person=person,

@@ -56,6 +56,14 @@ class ChosenColumns:
         "--hierarchies DIR: Without POLICY: a folder of hierarchies of quasi-identifiers, as in "
         "DIR/age.csv. A / in the name of a column is %2F in that of its file."
     )
+    method: str | None = option(
+        "--method NAME: Without POLICY: how classes are found: mondrian, guided, mdav or "
+        "full-domain. By default mondrian, and guided with --label."
+    )
+    suppression: float | None = option(
+        "--suppression SHARE: Without POLICY: the share of rows, 0 to 1, that may be left out. By "
+        "default 0.02."
+    )
     missing: list[str] | None = option(
         "--missing TEXT: Without POLICY: a text that marks a missing cell, such as ?; may be "
         "given more than once."
@@ -64,7 +72,7 @@ class ChosenColumns:
     @property
     def given(self) -> bool:
         """Whether any of it was given."""
-        return any(astuple(self))
+        return any(it is not None for it in astuple(self))
 
     def make(self, table: str, head: HeaderOptions, *, folder: Path) -> rooms.microdata.MadePolicy:
         """Return the policy that follows for a table, which is read for it, to lie in a folder."""
@@ -93,6 +101,8 @@ class ChosenColumns:
             l=self.l,
             person=self.person,
             hierarchies=self.hierarchies,
+            method=self.method,
+            suppression=self.suppression,
             folder=folder,
         )
         return made.with_text(rooms.description.reading_section.with_reading(made.text, options))

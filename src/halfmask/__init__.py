@@ -100,7 +100,12 @@ if TYPE_CHECKING:
         synthesize,
     )
     from halfmask.minimize import Minimizer
-    from halfmask.release import combine_estimates, impute_release, read_release
+    from halfmask.release import (
+        combine_estimates,
+        export_release,
+        impute_release,
+        read_release,
+    )
     from halfmask.synth import Synthesizer
     from halfmask.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
@@ -192,6 +197,7 @@ _ROOMS = {
     "crosstab": "crosstabs",
     "describe": "description",
     "explore": "microdata",
+    "export_release": "release",
     "mask": "microdata",
     "measure": "guarantees",
     "protect": "microdata",
@@ -291,6 +297,7 @@ __all__ = [
     "crosstab",
     "describe",
     "explore",
+    "export_release",
     "impute_release",
     "mask",
     "measure",

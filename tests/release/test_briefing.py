@@ -122,6 +122,7 @@ def test_the_report_has_approval_and_command_but_nothing_by_which_to_test_a_gues
         *("Dr Muster", "20 November 2026", "University of Bergen", "our rule for contracts"),
         *("halfmask assess release TABLE RELEASE --policy POLICY", "k-anonymity: k = 5"),
         *("Rows of the input", "Columns dropped", "with the columns age"),
+        "Every row shares its quasi-identifiers with at least 4 others. (k-anonymity: k = 5)",
     ):
         assert said in text, said
     for secret in (digest, "comment-of-the-clinic", "name-of-person", "of ours", str(written)):

@@ -339,7 +339,7 @@ def briefing(release: Release[ClassFacts]) -> Briefing:
     judged = {it.column for it in release.source.guarantees}
     bare = [name for name in schema.sensitive if name not in judged]
     finds = f"finds the row with a chance of {after} at most; before, of {before}."
-    remains = [f"Who knows these columns of a person {finds}"]
+    remains = [f"An attacker who knows these columns of a person {finds}"]
     remains += [f"No guarantee covers what is sensitive in {named(bare)}."] if bare else []
     remains += [risk.columns.warning] if risk.columns.warning else []
     return Briefing(
@@ -361,7 +361,8 @@ def _meaning(guarantee: Guarantee) -> str:
     """Return what a guarantee says of the rows, and its parameters."""
     given = ", ".join(f"{name} = {it}" for name, it in guarantee.parameters.items())
     about = "" if guarantee.column is None else f" of {guarantee.column}"
-    return f"{guarantee.sentence} ({guarantee.model}{about}: {given})"
+    said = guarantee.sentence.replace("k - 1", f"{guarantee.required - 1:,.0f}")
+    return f"{said} ({guarantee.model}{about}: {given})"
 
 
 def page(release: Release[ClassFacts], manifest: Manifest, verification: CheckedRelease) -> str:

@@ -19,6 +19,8 @@ from halfmask.release.release import Inputs, Release, ReleaseKind
 from halfmask.release.row_files import RowFiles, WriteJob
 
 if TYPE_CHECKING:
+    from halfmask.release._exporting import check_export as check_export
+    from halfmask.release._exporting import export_release
     from halfmask.release._imputing import combine_estimates, impute_release
     from halfmask.release._reading import read_release
 
@@ -37,22 +39,24 @@ __all__ = [
     "WriteJob",
     "add_kind",
     "combine_estimates",
+    "export_release",
     "html_page",
     "impute_release",
     "publish_beside",
     "read_release",
 ]
 
+_WHERE = {
+    "combine_estimates": "_imputing",
+    "impute_release": "_imputing",
+    "check_export": "_exporting",
+    "export_release": "_exporting",
+    "read_release": "_reading",
+}
+
 
 def __getattr__(name: str) -> object:
     """Import what receivers read with when it is asked for: makers of releases need none of it."""
-    if name not in _RECEIVED:
+    if name not in _WHERE:
         raise AttributeError(f"module 'halfmask.release' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"halfmask.release.{_RECEIVED[name]}"), name)
-
-
-_RECEIVED = {
-    "combine_estimates": "_imputing",
-    "impute_release": "_imputing",
-    "read_release": "_reading",
-}
+    return getattr(importlib.import_module(f"halfmask.release.{_WHERE[name]}"), name)

@@ -106,7 +106,10 @@ def moment(created: str) -> str:
     >>> moment("2026-11-29T15:30:15Z"), moment("2026-03-01")
     ('29 November 2026, 15:30 UTC', '1 March 2026')
     """
-    found = datetime.fromisoformat(created)
+    try:
+        found = datetime.fromisoformat(created)
+    except ValueError:  # what a manifest from outside says
+        return created
     time = f", {found.astimezone(UTC):%H:%M} UTC" if found.tzinfo else ""
     return f"{found.day} {found:%B %Y}{time}"
 

@@ -100,7 +100,7 @@ if TYPE_CHECKING:
         synthesize,
     )
     from halfmask.minimize import Minimizer
-    from halfmask.release import read_release
+    from halfmask.release import export_release, read_release
     from halfmask.synth import Synthesizer
     from halfmask.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
@@ -192,6 +192,7 @@ _ROOMS = {
     "crosstab": "crosstabs",
     "describe": "description",
     "explore": "microdata",
+    "export_release": "release",
     "mask": "microdata",
     "measure": "guarantees",
     "protect": "microdata",
@@ -288,6 +289,7 @@ __all__ = [
     "crosstab",
     "describe",
     "explore",
+    "export_release",
     "mask",
     "measure",
     "protect",

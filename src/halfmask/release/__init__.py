@@ -19,6 +19,8 @@ from halfmask.release.release import Inputs, Release, ReleaseKind
 from halfmask.release.row_files import RowFiles, WriteJob
 
 if TYPE_CHECKING:
+    from halfmask.release._exporting import check_export as check_export
+    from halfmask.release._exporting import export_release
     from halfmask.release._reading import read_release
 
 # Public names are in `__all__`; the others are for other rooms.
@@ -35,14 +37,21 @@ __all__ = [
     "TextBlock",
     "WriteJob",
     "add_kind",
+    "export_release",
     "html_page",
     "publish_beside",
     "read_release",
 ]
 
+_WHERE = {
+    "check_export": "_exporting",
+    "export_release": "_exporting",
+    "read_release": "_reading",
+}
+
 
 def __getattr__(name: str) -> object:
     """Import what receivers read with when it is asked for: makers of releases need none of it."""
-    if name != "read_release":
+    if name not in _WHERE:
         raise AttributeError(f"module 'halfmask.release' has no attribute {name!r}")
-    return importlib.import_module("halfmask.release._reading").read_release
+    return getattr(importlib.import_module(f"halfmask.release.{_WHERE[name]}"), name)

@@ -412,9 +412,8 @@ def _as_dict(release: Release[Any], view: _View, out: str, policy: str | None) -
         "release": out,
         "report": os.path.join(out, REPORT),  # noqa: PTH118 - as the user wrote it
         **({} if (page := _owners_page(out)) is None else {"owners_page": page}),
-        "attack": release.briefing.command(
-            TABLE=release.given.where, RELEASE=out, POLICY=policy or release.policy.path
-        ),
+        # The owner's page has all paths; what is printed here may be logged.
+        "attack": release.briefing.command(RELEASE=out, POLICY=policy),
         "rows": dict(release.rows),
         **levels,
         "verification": verification.to_dict(),

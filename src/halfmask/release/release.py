@@ -428,7 +428,7 @@ class Release(Generic[Facts]):
         with self.kind.files(self, job) as files:
             made: Release[Facts] = files.release or self
             made = replace(made, booking=booking or self.booking)
-            with _leave(made, job) as departure, _owner_page(made, files, job) as write_owners:
+            with _leave(made, job) as departure, _owner_page(made, files, job, out) as write_owners:
                 if departure is not None:
                     made = replace(made, checked=tuple(departure.sentences))
                 page = None if made.kind.page is None else partial(made.kind.page, made)
@@ -462,14 +462,14 @@ def _blocks(release: Release[Any], manifest: Manifest) -> tuple[list[AnyBlock], 
 
 @contextmanager
 def _owner_page(
-    release: Release[Any], files: RowFiles, job: WriteJob
+    release: Release[Any], files: RowFiles, job: WriteJob, given: str | Path
 ) -> Iterator[Callable[[Manifest], None]]:
     """Yield what writes the owner's page: next to the release, once that is verified."""
     policy = release.policy
     if not hasattr(policy, "approval"):  # a question, or settings: the page has nothing to add
         yield lambda _: None
         return
-    out = files.folder or job.out
+    out = files.folder or given  # that of the latest of several runs
     job.progress("hashing the table")
     hashed = release.given.hashed()
 

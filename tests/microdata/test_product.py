@@ -148,7 +148,7 @@ def test_only_a_release_is_overwritten(tmp_path, release):
     assert (tmp_path / "file").read_text() == "mine"
     assert contents(tmp_path / "old") != old
     assert verify(tmp_path / "old").holds
-    assert names(tmp_path) == ["file", "folder", "old"]
+    assert names(tmp_path) == ["file", "folder", "old", "old.owner.html"]
 
 
 @pytest.mark.parametrize("out", ["absent/out", "file/out", "x" * 300])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from halfmask._errors import DataError
 from halfmask.cli import _rooms as rooms
+from halfmask.cli._assess_regression import regression
 from halfmask.cli._assess_release import release
 from halfmask.cli._assess_risk import risk
 from halfmask.cli._assess_robustness import robustness
@@ -34,6 +35,7 @@ assess = command_group(
 )
 assess.command()(risk)
 assess.command()(release)
+assess.command()(regression)
 assess.command()(robustness)
 
 

@@ -15,7 +15,7 @@ from halfmask._errors import PolicyError
 from halfmask._foreign import foreign
 from halfmask._html_table import html_table
 from halfmask._sections import Choice, in_old_keys
-from halfmask.data import Column, ReadOptions, Schema
+from halfmask.data import Column, Groups, Hierarchy, Order, ReadOptions, Schema
 from halfmask.geo import PlaceColumns
 from halfmask.microdata._hierarchy_section import build_listed, hierarchy_of
 from halfmask.microdata._places import PlaceColumn, open_maps, place_rule
@@ -54,6 +54,8 @@ class Policy(PolicySections):
     person
         The identifier that says whose row it is, where a person may have several rows. Guarantees
         then count each person once in a class.
+    sampling_weights
+        The column with which the report of masks weighs means, shares and the regression.
     input, method, recoding, suppression, output
         How the table is read, how classes are found and written, how many rows may be left out,
         and how the release is written. By default: strict Mondrian, ranges (levels
@@ -309,6 +311,18 @@ class Policy(PolicySections):
                 for name, section in self.columns.items()
             )
         )
+
+    def labels(self) -> dict[str, list[list[str]]]:
+        """Return the labels of listed hierarchies: of each level above the values."""
+        trees = [
+            build_listed(column)
+            for column in self.schema().columns
+            if isinstance(column.hierarchy, Hierarchy | Order | Groups)
+        ]
+        return {
+            tree.column: [list(dict.fromkeys(tree.labels(n))) for n in range(1, tree.height)]
+            for tree in trees
+        }
 
     def guarantees(self, schema: Schema | None = None) -> tuple[Guarantee, ...]:
         """Return the guarantees as values, in the order of the file.

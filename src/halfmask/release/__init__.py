@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from halfmask.release._kinds import add_kind
 from halfmask.release._kinds import kind_named as kind_named
 from halfmask.release._publishing import Published, publish_beside
+from halfmask.release.briefing import Briefing
 from halfmask.release.page import BarsBlock, PicturesBlock, TableBlock, TextBlock, html_page
 from halfmask.release.release import Inputs, Release, ReleaseKind
 from halfmask.release.row_files import RowFiles, WriteJob
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 # Public names are in `__all__`; the others are for other rooms.
 __all__ = [
     "BarsBlock",
+    "Briefing",
     "Inputs",
     "PicturesBlock",
     "Published",

@@ -36,16 +36,16 @@ def publish(
     files: RowFiles,
     job: WriteJob,
     *,
-    blocks: Sequence[AnyBlock] = (),
+    blocks: Callable[[Manifest], tuple[Sequence[AnyBlock], Sequence[AnyBlock]]],
     page: Callable[[Manifest, CheckedRelease], str] | None = None,
     departure: Departure | None = None,
 ) -> tuple[Manifest, CheckedRelease]:
     """Write a release aside, verify it on disk, and then give its folder its name.
 
-    A page of ``blocks`` is written before the verifier runs, which checks its hash with the other
-    files. A ``page`` of the kind's own shows what the verifier found: it is written afterwards,
-    and its hash is added to the manifest. A ``departure`` is booked last: the book has each
-    folder that is there.
+    A page of ``blocks``, a summary and the others, is written before the verifier runs, which
+    checks its hash with the other files. A ``page`` of the kind's own shows what the verifier
+    found: it is written afterwards, and its hash is added to the manifest. A ``departure`` is
+    booked last: the book has each folder that is there.
     """
     progress = job.progress
     with _new_folder(files.folder or job.out, overwrite=job.overwrite) as folder:
@@ -56,8 +56,8 @@ def publish(
         now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         manifest = replace(manifest, created=now)
         if page is None:
-            shown = page_of(manifest.kind, manifest.claims, manifest.weaknesses, blocks)
-            manifest = _write_page(manifest, shown, folder)
+            summary, more = blocks(manifest)
+            manifest = _write_page(manifest, page_of(manifest, more, summary), folder)
         write_manifest(manifest, folder)
         progress("verifying on disk")
         given = VerifyInputs() if files.evidence is None else files.evidence(manifest.files)
@@ -80,7 +80,7 @@ def publish(
 
 def _new_folder(out: str | Path, *, overwrite: bool) -> AbstractContextManager[Path]:
     if isinstance(out, str) and is_object_address(out):
-        return object_folder(out, overwrite=overwrite, last=MANIFEST_NAME)
+        return object_folder(out, last=MANIFEST_NAME)
     return atomic_folder(out, overwrite=overwrite, marker=MANIFEST_NAME)
 
 

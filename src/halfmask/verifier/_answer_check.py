@@ -53,14 +53,15 @@ def check_answer(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:
             used[name].add(each["measure"])
             _check_grid(each, due[name])
         changed = [_changed(each, due[name], unit, rows) for name in each["of"]] or [1]
-        prices.append(_price(each, max(changed), most))
+        is_free = each["measure"] == "missing" and _is_of_values(each, mechanisms, due)
+        prices.append((0.0, 0.0) if is_free else _price(each, max(changed), most))
     selected = [each for each in mechanisms if each["measure"] == "persons"]
     is_private = any(each[1] is None for each in groups)
     # Earlier versions chose no ends: then the answer must have none, which nothing would pay for.
     no_ends = {n for n, it in due.items() if it["kind"] == "quantile" and used[n] == {"quantile"}}
     complete = (
         len(due) == len(question["aggregates"])
-        and all(name in no_ends or used[name] == _measures(it) for name, it in due.items())
+        and all(name in no_ends or used[name] in _measures(it) for name, it in due.items())
         and len(selected) == is_private
         and all(each["of"] for each in mechanisms if each not in selected)
     )
@@ -74,15 +75,33 @@ def check_answer(claim: Claim, files: tuple[Path, ...]) -> ClaimCount:
     return ClaimCount(holds=holds, found={"epsilon": found[0], "delta": found[1]})
 
 
-def _measures(aggregate: Mapping[str, Any]) -> set[str]:
+def _measures(aggregate: Mapping[str, Any]) -> list[set[str]]:
+    """Return the noisy numbers that an aggregate may be computed from, in each way."""
     if aggregate["kind"] == "count":
-        return {"rows" if aggregate["of"] is None else "values"}
-    return _MEASURES[aggregate["kind"]]
+        return [{"rows"}, {"values", "missing"}] if aggregate["of"] is None else [{"values"}]
+    return [_MEASURES[aggregate["kind"]]]
+
+
+def _is_of_values(
+    stated: Mapping[str, Any], mechanisms: list[dict[str, Any]], due: Mapping[str, Any]
+) -> bool:
+    """Return whether missing cells are counted in the vector that counts the values of a column.
+
+    Each row is in one of both counts, so a unit changes them together by as much as one of them.
+    """
+    vector = [it for it in mechanisms if it["measure"] in {"values", "missing"}]
+    values = [it for it in vector if it["measure"] == "values" and {*stated["of"]} <= {*it["of"]}]
+    columns = {due[name]["of"] for it in values for name in it["of"]} - {None}
+    of_count = {"measure": "missing", "of": stated["of"]}
+    return (
+        len(values) == len(columns) == sum(it["measure"] == "missing" for it in vector) == 1
+        and values[0] | of_count == stated
+    )
 
 
 def _check_grid(stated: Mapping[str, Any], aggregate: Mapping[str, Any]) -> None:
     """Raise unless the units of a grid are those between the bounds of the question."""
-    if stated["measure"] in {"rows", "values", "distinct"}:
+    if stated["measure"] in {"rows", "values", "missing", "distinct"}:
         return
     step = Fraction(_whole(stated["step"][0]), _whole(stated["step"][1]))
     low, high = (Fraction(repr(_number(bound))) for bound in aggregate["bounds"])
@@ -103,7 +122,7 @@ def _changed(
     if measure in _CHOICES:
         at = Fraction(repr(_number(aggregate["at"])))
         return max(at.numerator, at.denominator - at.numerator) * rows
-    if measure in {"rows", "values", "distinct"}:
+    if measure in {"rows", "values", "missing", "distinct"}:
         return rows
     low, high = _integer(stated["low"]), _integer(stated["high"])
     if measure == "sum":

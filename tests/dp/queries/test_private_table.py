@@ -22,6 +22,7 @@ from halfmask import (
     SchemaError,
 )
 from halfmask.dp.ledger import PrivacyLedger, PrivacyUnit
+from halfmask.dp.noise import GaussianMechanism, LaplaceMechanism
 from halfmask.dp.queries import (
     Bins,
     Count,
@@ -34,6 +35,7 @@ from halfmask.dp.queries import (
     query_sql,
 )
 from halfmask.dp.queries._answer import released
+from halfmask.dp.queries._plan import sum_margin
 from halfmask.dp.queries._tallying import tally
 
 RANDOM = np.random.default_rng(7)
@@ -450,6 +452,15 @@ def test_conditions_of_other_types_are_refused(table, condition):
         table.where(condition).select(Count())
 
 
+@pytest.mark.parametrize("kind", [LaplaceMechanism, GaussianMechanism])
+def test_margin_of_two_entries_together_holds_as_often_as_stated(kind):
+    mechanism = kind(sensitivity=1.0, scale=2.0)
+    together = np.abs(mechanism.release(np.zeros((2, 4000))).sum(axis=0))
+
+    # 5.8 standard errors; both margins of one entry together would be 0.98 or 0.99.
+    assert (together <= sum_margin(mechanism)).mean() == pytest.approx(0.95, abs=0.02)
+
+
 def test_a_question_is_answered_once_and_then_from_the_book(tmp_path):
     table = opened(tmp_path, epsilon=1.0)
     first = table.where("age > 30").select(Count()).answer(epsilon=0.5)
@@ -474,10 +485,35 @@ def test_a_plan_costs_nothing_and_states_the_error(table):
     assert not table.ledger.charges
     assert "count: ± " in plan.explain()
     count, mean = plan.expected_errors()
-    # Three measures: rows, values of age, and their centred sum; ln(20) scales of noise.
-    assert count.margin == pytest.approx(math.log(20) * 3 / 0.5, rel=1e-3)
+    # Two shares: values with missing cells of age, and the centred sum. The sum of two Laplace
+    # variables lies beyond t with (1 + t / 2) * exp(-t).
+    scales = count.margin / (2 / 0.5)
+    assert (1 + scales / 2) * math.exp(-scales) == pytest.approx(0.05, rel=1e-4)
     # At a share of 97.5 % each, of a radius of 50 twice.
-    assert mean.margin == pytest.approx(math.log(40) * 3 / 0.5 * 100, rel=1e-3)
+    assert mean.margin == pytest.approx(math.log(40) * 2 / 0.5 * 100, rel=1e-3)
+    assert "price of one count" in plan.explain()
+
+
+def test_rows_and_a_mean_with_missing_cells_are_exact_but_for_noise(table):
+    """The mean is of values, and the count of rows, also where a group has missing cells alone."""
+    asked = (Count(), Count(of="weight"), Mean(of="weight", bounds=(-100, 300), grid=0.01))
+    frame = table.group_by({"age": [5, 6]}).select(*asked).answer(epsilon=EXACT).frame
+    rows = [ROWS.filter(pl.col("age") == age) for age in (5, 6)]
+    assert frame["count"].to_list() == [each.height for each in rows]
+    assert frame["count_weight"].to_list() == [0, rows[1].height]
+    assert frame["mean_weight"][1] == pytest.approx(rows[1]["weight"].mean(), abs=5)
+
+
+def test_an_answer_with_other_noise_is_not_taken_from_the_book(table, monkeypatch):
+    """Earlier versions drew two counts: their answer has another interval."""
+    question = table.select(Count(), Mean(of="weight", bounds=(0, 150)))
+    with monkeypatch.context() as patch:
+        patch.setattr("halfmask.dp.queries._estimates._MOST_SHARING", 0)
+        assert len(question.plan(epsilon=1.0).events()) == 3
+        question.answer(epsilon=1.0)
+    assert not question.answer(epsilon=1.0).from_book
+    assert question.answer(epsilon=1.0).from_book
+    assert [len(each.events) for each in table.ledger.charges] == [3, 2]
 
 
 def draws(table, question, n, *, epsilon):
@@ -493,6 +529,10 @@ def test_intervals_cover_the_exact_value_as_often_as_they_state(table):
     exact = {"count": N, "sum_age": ages.sum(), "mean_age": ages.mean(), "variance_age": ages.var()}
     asked = [Count(), *(kind(of="age", bounds=(0, 99)) for kind in (Sum, Mean, Variance))]
     frame = draws(table, asked, 2000, epsilon=1.0)
+    # Of fewer numbers, the count is the sum of two.
+    fewer = draws(table, [Count(name="rows"), *asked[2:]], 2000, epsilon=1.0)
+    exact["rows"] = N
+    frame = frame.hstack(fewer.select("rows", "rows_low", "rows_high"))
 
     covered = {
         label: frame.filter(pl.lit(value).is_between(f"{label}_low", f"{label}_high")).height

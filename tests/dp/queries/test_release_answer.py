@@ -180,6 +180,44 @@ def test_a_count_that_several_aggregates_share_is_priced_once(noise, unit, tmp_p
         assert not altered(tmp_path / "out", change)
 
 
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("unit", [None, PERSON], ids=["row", "person"])
+def test_missing_cells_are_free_only_in_the_vector_of_values(noise, unit, tmp_path):
+    """The verifier adds up two prices; missing cells apart, or of another column, are a third."""
+    ledger = PrivacyLedger.create(
+        tmp_path / "v", ROWS, dataset="p", epsilon=9.0, delta=1e-3, unit=unit
+    )
+    table = PrivateTable.open(ROWS, ledger=ledger).group_by({"sex": ["f", "m"]})
+    query = table.select(Count(), Count(of="age"), Mean(of="age", bounds=(0, 99)))
+    delta = 1e-4 if noise == "gaussian" else 0.0
+    answer = query.answer(epsilon=2.0, delta=delta, noise=noise)
+    assert [len(each.events) for each in ledger.charges] == [2]
+    assert {each.to_json()["coordinates"] for each in ledger.charges[0].events} == {2, 4}
+    release_answer(query, answer, tmp_path / "out")
+    assert halfmask.verify(tmp_path / "out").holds
+    path = tmp_path / "out" / "manifest.json"
+    text = path.read_text()
+    (claim,) = json.loads(text)["claims"]
+    at = {it["measure"]: number for number, it in enumerate(claim["evidence"]["mechanisms"])}
+
+    def of(claim, measure):
+        return claim["evidence"]["mechanisms"][at[measure]]
+
+    changes = {
+        "drawn twice": lambda it: it["evidence"]["mechanisms"].append(of(it, "missing")),
+        "left out": lambda it: it["evidence"]["mechanisms"].remove(of(it, "missing")),
+        "less noise": lambda it: of(it, "missing").update(scale=of(it, "missing")["scale"] / 1.5),
+        "of another vector": lambda it: of(it, "values").update(of=["count_age", "mean_age"]),
+        "of the mean": lambda it: of(it, "missing").update(of=["count", "mean_age"]),
+        "without the mean": lambda it: of(it, "missing").update(of=[]),
+        "of two columns": lambda it: it["about"]["question"]["aggregates"][1].update(of="weight"),
+        "of values alone": lambda it: of(it, "values").update(of=["count"]),
+    }
+    for name, change in changes.items():
+        path.write_text(text)
+        assert not altered(tmp_path / "out", change), name
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["person, gaussian", "person, selected"])
 def test_no_mechanism_may_be_altered_or_missing(case, tmp_path):

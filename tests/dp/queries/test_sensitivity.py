@@ -21,6 +21,7 @@ from halfmask.dp.queries import Bins, Count, DistinctCount, Mean, Quantile, Sum,
 from halfmask.dp.queries._answer import _chosen_place
 from halfmask.dp.queries._estimates import estimates_of
 from halfmask.dp.queries._grouping import Grouping, KeySelection
+from halfmask.dp.queries._measures import Measure
 from halfmask.dp.queries._plan import QueryPlan
 from halfmask.dp.queries._question import PublicTable, Question
 from halfmask.dp.queries._row_condition import RowCondition
@@ -93,6 +94,24 @@ def test_no_neighbour_changes_a_sum_by_more_than_is_stated(unit, keys, rows):
         change = np.abs(whole[each] - part[each])
         assert change.sum() <= each.l1(unit, grouped=bool(keys))
         assert (change**2).sum() <= each.l2(unit, grouped=bool(keys)) ** 2
+
+
+@pytest.mark.mostly_slow
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("keys", [{}, {"g": [1, 2, 4]}])
+@settings(max_examples=25)
+@given(rows=ROWS)
+def test_values_and_missing_cells_change_together_by_as_much_as_one_count(unit, keys, rows):
+    """One vector, priced once: whichever rows of a unit have a value."""
+    plan = plan_of(unit, Grouping.of(keys), (Count(), Mean(of="x", bounds=(-3, 8))))
+    assert len(plan.events()) == 2
+    vector = plan.vector_of(Measure("values", "x"))
+    removed = "a" if unit.person else 0
+    left = [row for at, row in enumerate(rows) if removed not in (row[0], at)]
+    whole, part = sums_of(rows, plan), sums_of(left, plan)
+    change = np.abs([whole[each] - part[each] for each in vector])
+    assert change.sum() <= vector[0].l1(unit, grouped=bool(keys))
+    assert (change**2).sum() <= vector[0].l2(unit, grouped=bool(keys)) ** 2
 
 
 @pytest.mark.mostly_slow
@@ -210,6 +229,8 @@ OF_X, OF_ALL, OF_SOME = (
     Mean(of=name, bounds=(-3, 8), name=f"mean_{name}") for name in ("x", "all", "some")
 )
 
+OF_X_TOO = Mean(of="x", bounds=(0, 1), name="mean_x_too")
+
 
 def shared_plan(asked, *, where=(), keys=None, join=False):
     question = Question.of(
@@ -223,9 +244,15 @@ def shared_plan(asked, *, where=(), keys=None, join=False):
     return QueryPlan(question, PrivacyUnit(), 1.0, 0.0, "laplace")
 
 
-#: Of a count of rows and means: conditions, keys, join, and how many counts are drawn.
+#: Of a count of rows and means: conditions, keys, join, and how many counts are paid for.
 SHARED = {
-    "a column that may have missing cells": ({"asked": (Count(), OF_X)}, 2),
+    "a column that may have missing cells": ({"asked": (Count(), OF_X)}, 1),
+    "a count and a variance": ({"asked": (Count(), Variance(of="x", bounds=(-3, 8)))}, 1),
+    "a count of each": ({"asked": (Count(of="x"), Count())}, 1),
+    "more numbers than share": (
+        {"asked": (Count(), OF_X, OF_X_TOO, Sum(of="g", bounds=(0, 9)))},
+        2,
+    ),
     "a condition": ({"asked": (Count(), OF_X), "where": ["x > 0"]}, 1),
     "bins of the column": ({"asked": (Count(), OF_X), "keys": {"x": Bins((-5, 0, 9))}}, 1),
     "the column of groups": (
@@ -234,10 +261,10 @@ SHARED = {
     ),
     "missing as a key": (
         {"asked": (Count(), Mean(of="g", bounds=(0, 9))), "keys": {"g": [1, None]}},
-        2,
+        1,
     ),
     "a public column": ({"asked": (Count(), OF_ALL), "join": True}, 1),
-    "a public column with missing cells": ({"asked": (Count(), OF_SOME), "join": True}, 2),
+    "a public column with missing cells": ({"asked": (Count(), OF_SOME), "join": True}, 1),
     "the column of a join": ({"asked": (Count(), Mean(of="g", bounds=(0, 9))), "join": True}, 1),
     "two means": ({"asked": (Count(), OF_X, OF_ALL), "where": ["x > 0"], "join": True}, 1),
     "two means, one of which may have missing cells": (
@@ -266,8 +293,9 @@ SHARED = {
 def test_one_count_serves_aggregates_only_where_their_counts_are_equal(asked, n_counts, rows):
     """Whatever the rows are, so that neither cost nor answer depends on missing cells."""
     plan = shared_plan(**asked)
-    counts = [each for each in plan.measures if each.kind in {"rows", "values"}]
-    assert len(counts) == n_counts
+    counts = [each for each in plan.measures if each.kind in {"rows", "values", "missing"}]
+    assert sum(each.weight for each in counts) == n_counts
+    assert len(plan.events()) == sum(each.weight for each in plan.measures)
     sums = sums_of(rows, plan)
     alone = {}
     for each in plan.question.aggregates:
@@ -276,8 +304,8 @@ def test_one_count_serves_aggregates_only_where_their_counts_are_equal(asked, n_
             single = shared_plan(**{**asked, "asked": (Count(of=of),)})
             (alone[each.label],) = sums_of(rows, single).values()
     for each in estimates_of(plan.question):
-        for measure in set(each.measures) & set(counts):
-            assert sums[measure].tolist() == alone[each.asked.label].tolist()
+        if parts := [sums[measure] for measure in each.measures if measure in counts]:
+            assert sum(parts).tolist() == alone[each.asked.label].tolist()
 
 
 def test_a_shared_count_is_charged_once():

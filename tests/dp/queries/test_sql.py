@@ -146,10 +146,16 @@ def test_a_name_of_group_by_is_the_tables_column_first(table):
     ],
 )
 def test_a_count_and_a_mean_share_a_number_where_no_value_is_missing(table, where, shared):
-    plan = query_sql(table, f"SELECT COUNT(*), AVG(age) FROM adult WHERE {where}").plan(epsilon=1.0)
+    sql = f"SELECT COUNT(*), AVG(age){{}} FROM adult WHERE {where}"
+    plan = query_sql(table, sql.format("")).plan(epsilon=1.0)
     assert len(plan.measures) == (2 if shared else 3)
-    assert ("are counted apart" in plan.explain()) is not shared
+    assert len(plan.events()) == 2
+    assert ("missing cells of 'age'" in plan.explain()) is not shared
     assert [each.label for each in plan.expected_errors()] == ["count", "mean_age"]
+    more = query_sql(table, sql.format(', SUM(age), AVG(CLAMP("hours-per-week", 0, 99))')).plan(
+        epsilon=1.0
+    )
+    assert ("are counted apart" in more.explain()) is not shared
 
 
 def test_nan_is_a_missing_value_for_conditions(tmp_path):

@@ -59,6 +59,9 @@ from halfmask.assess.utility._masked_models import (
 from halfmask.assess.utility._model_utility import LabelledRows, ModelUtility, Score, model_utility
 from halfmask.assess.utility._place_utility import PlaceUtility, PointPattern, place_utility
 from halfmask.assess.utility._place_utility import ripley_l as ripley_l
+from halfmask.assess.utility._regression import FittedRegression as FittedRegression
+from halfmask.assess.utility._regression import fit_regression as fit_regression
+from halfmask.assess.utility._regression import overlaps as overlaps
 from halfmask.assess.utility._table_changes import (
     AssociationChange,
     ColumnChange,

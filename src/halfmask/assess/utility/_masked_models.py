@@ -12,6 +12,7 @@ from halfmask._errors import DataError, ParameterError
 from halfmask._facts import Facts
 from halfmask._validation import integer_at_least, number_between, one_of
 from halfmask.assess._one_thread import one_thread
+from halfmask.assess.utility._regression import fit_regression, independent, overlaps
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -211,10 +212,6 @@ def _tree(features: Floats, labels: Ints, random_state: int) -> Floats:
     return np.asarray(model.fit(features, labels).predict_proba(features)[:, 1])
 
 
-#: A feature counts as repeated if so little of it is left beside the others.
-COLLINEAR = 1e-8
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IntervalOverlap(Facts):
     """How much the confidence intervals of a regression overlap.
@@ -242,6 +239,7 @@ def interval_overlap(
     original: tuple[ArrayLike, ArrayLike],
     masked: tuple[ArrayLike, ArrayLike],
     *,
+    weights: tuple[ArrayLike, ArrayLike] | None = None,
     confidence: float = 0.95,
 ) -> IntervalOverlap:
     """Fit a linear regression to both tables, and compare confidence intervals.
@@ -251,6 +249,8 @@ def interval_overlap(
     original, masked
         Features (rows, features) and target of each table. Rows with a missing cell (NaN) are left
         out.
+    weights
+        Sampling weights of the rows of each table, above 0; ``None``: rows count alike.
     confidence
         The confidence of the intervals, in (0, 1).
 
@@ -266,7 +266,8 @@ def interval_overlap(
     Karr, Kohnen, Oganian, Reiter and Sanil, "A framework for evaluating the utility of data altered
     to protect confidentiality" (The American Statistician 2006): the length of the intersection
     over the length of each interval, the mean of both. Least squares with an intercept, which isn't
-    compared; intervals by Student's t. A target of two values makes it a linear probability model.
+    compared; intervals by Student's t. With weights, errors are linearized, as by R's ``svyglm``.
+    A target of two values makes it a linear probability model.
 
     **Guarantees.** Equal tables overlap by 1. Intervals that don't meet overlap by 0, not less.
 
@@ -284,33 +285,39 @@ def interval_overlap(
     number_between(
         0, 1, owner="interval_overlap", low_open=True, high_open=True, confidence=confidence
     )
-    (x, y), (z, w) = _complete(*original), _complete(*masked)
+    sizes = (None, None) if weights is None else weights
+    x, y, weight = _complete(*original, sizes[0])
+    z, w, masked_weight = _complete(*masked, sizes[1])
     if x.shape[1] != z.shape[1]:
         raise ParameterError(
             "The tables of interval_overlap must have the same features. "
             f"Got {x.shape[1]} and {z.shape[1]}."
         )
     with one_thread(None):
-        kept = _independent(x)
+        kept = independent(x)
         if not len(kept) or len(y) <= len(kept) + 1:
             raise DataError(
                 "The original table has too few complete rows, or no feature that varies."
             )
-        before = _intervals(x[:, kept], y, confidence)
-        after = _intervals(z[:, kept], w, confidence)
-    overlaps = _overlaps(before, after)
-    shift = np.abs(after[0] - before[0]) / before[2]
+        before, after = (
+            fit_regression(a[:, kept], b, size, confidence=confidence)
+            for a, b, size in ((x, y, weight), (z, w, masked_weight))
+        )
+    shared = overlaps(before, after)[1:]  # the intercept isn't compared
+    shift = (np.abs(after.values - before.values) / before.errors)[1:]
     return IntervalOverlap(
         coefficients=len(kept),
-        mean=float(overlaps.mean()),
-        least=float(overlaps.min()),
+        mean=float(shared.mean()),
+        least=float(shared.min()),
         shift=float(shift.mean()) if np.isfinite(shift).all() else None,
         rows=len(y),
         masked_rows=len(w),
     )
 
 
-def _complete(features: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
+def _complete(
+    features: ArrayLike, target: ArrayLike, weights: ArrayLike | None
+) -> tuple[Floats, Floats, Floats | None]:
     x, y = (np.asarray(each, dtype=np.float64) for each in (features, target))
     if x.ndim != 2 or y.shape != x.shape[:1]:
         raise ParameterError(
@@ -318,56 +325,9 @@ def _complete(features: ArrayLike, target: ArrayLike) -> tuple[Floats, Floats]:
             f"Got shapes {x.shape} and {y.shape}."
         )
     there = np.isfinite(x).all(axis=1) & np.isfinite(y)
-    return x[there], y[there]
-
-
-def _independent(features: Floats) -> Ints:
-    """Return the features that vary and that no other ones add up to."""
-    from scipy.linalg import qr  # noqa: PLC0415 # scipy loads late
-
-    if not len(features) or not features.shape[1]:
-        return np.empty(0, dtype=np.int64)
-    centred = features - features.mean(axis=0)
-    lengths = np.sqrt((centred * centred).sum(axis=0))
-    size = np.abs(features).max(axis=0) * len(features) ** 0.5
-    varying = np.flatnonzero(lengths > 1e-10 * size)
-    if not len(varying):
-        return varying
-    triangle, order = qr(centred[:, varying] / lengths[varying], mode="r", pivoting=True)
-    left = np.abs(np.diag(triangle))
-    return np.sort(varying[order[: int((left > COLLINEAR * left[0]).sum())]])
-
-
-def _intervals(
-    features: Floats, target: Floats, confidence: float
-) -> tuple[Floats, Floats, Floats]:
-    """Return each coefficient, half the length of its interval and its standard error.
-
-    All are NaN where a coefficient can't be estimated.
-    """
-    from scipy.special import stdtrit  # noqa: PLC0415 # scipy loads late
-
-    n, p = features.shape
-    estimates = np.full((3, p), np.nan)
-    kept = _independent(features)
-    freedom = n - len(kept) - 1
-    if len(kept) and freedom > 0:
-        x, y = features[:, kept] - features[:, kept].mean(axis=0), target - target.mean()
-        scale = np.sqrt((x * x).sum(axis=0))
-        inverse = np.linalg.inv((x / scale).T @ (x / scale))
-        slopes = inverse @ ((x / scale).T @ y)
-        residue = y - (x / scale) @ slopes
-        errors = np.sqrt(np.diag(inverse) * float(residue @ residue) / freedom)
-        half = float(stdtrit(freedom, (1 + confidence) / 2)) * errors
-        estimates[:, kept] = np.stack([slopes, half, errors]) / scale
-    return estimates[0], estimates[1], estimates[2]
-
-
-def _overlaps(before: tuple[Floats, ...], after: tuple[Floats, ...]) -> Floats:
-    (low, high), (lower, higher) = ((a - half, a + half) for a, half, _ in (before, after))
-    shared = np.maximum(np.minimum(high, higher) - np.maximum(low, lower), 0.0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        overlaps = (shared / (high - low) + shared / (higher - lower)) / 2
-    # Two intervals without length, of perfect fits, overlap where they are one point.
-    points = (low == high) & (lower == higher) & (low == lower)
-    return np.where(points, 1.0, np.clip(np.nan_to_num(overlaps), 0.0, 1.0))
+    if weights is None:
+        return x[there], y[there], None
+    sizes = np.asarray(weights, dtype=np.float64)
+    if sizes.shape != y.shape or not (np.isfinite(sizes) & (sizes > 0)).all():
+        raise ParameterError("The weights of interval_overlap must be one above 0 for each row.")
+    return x[there], y[there], sizes[there]

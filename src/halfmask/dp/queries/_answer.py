@@ -34,9 +34,11 @@ def released(plan: QueryPlan, exact: ExactSums) -> pl.DataFrame:
     """Return the answer of a question: a row for each group, each value with its interval."""
     if plan.selection is not None and exact.persons is not None:
         exact = _chosen(exact, plan.selection.selected(exact.persons))
-    noisy: dict[Measure, NDArray[np.float64]] = {
-        each: mechanism.release(exact.sums[each]) for each, mechanism in plan.mechanisms.items()
-    }
+    noisy: dict[Measure, NDArray[np.float64]] = {}
+    for measure in filter(lambda it: it.weight, plan.mechanisms):
+        vector = plan.vector_of(measure)
+        sums = np.stack([exact.sums[each] for each in vector])
+        noisy.update(zip(vector, plan.mechanisms[measure].release(sums), strict=True))
     for middle, histograms in exact.histograms.items():
         ends = [replace(middle, end="low"), middle, replace(middle, end="high")]
         noisy.update(zip(ends, _chosen_places(plan, ends, histograms).T, strict=True))

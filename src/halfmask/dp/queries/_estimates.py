@@ -32,6 +32,9 @@ CONFIDENCE: Final = 0.95
 #: Values that a quantile chooses among, unless a grid is declared; and the most.
 _CANDIDATES: Final = 1 << 10
 _MOST_CANDIDATES: Final = 1 << 16
+#: The sum of two noisy numbers has more noise than one. Of more numbers, a share of epsilon more
+#: doesn't make up for it.
+_MOST_SHARING: Final = 4
 Numbers = NDArray[np.float64]
 Interval = tuple[Numbers, Numbers, Numbers]
 Per: TypeAlias = Literal["answer", "row", "rank"]
@@ -104,6 +107,23 @@ class Estimate:
 
     def _interval(self, *measured: Interval) -> Interval:
         low, value, high = measured[0]
+        return np.maximum(0.0, low), value, np.maximum(0.0, high)
+
+
+class RowsEstimate(Estimate):
+    """The number of rows, as that of values of a column and that of its missing cells.
+
+    Guarantees
+    ----------
+    Each row is in one of the two, so that both together have the sensitivity of one count: they
+    are one vector, which is charged once, whatever the rows are.
+    """
+
+    def _error(self, *margins: float) -> tuple[float, Per]:
+        return math.fsum(margins), "answer"
+
+    def _interval(self, *measured: Interval) -> Interval:
+        low, value, high = (np.add(*ends) for ends in zip(*measured, strict=True))
         return np.maximum(0.0, low), value, np.maximum(0.0, high)
 
 
@@ -189,7 +209,14 @@ class QuantileEstimate(BoundedEstimate):
 
 def estimates_of(question: Question) -> tuple[Estimate, ...]:
     """Return how each aggregate of a question is computed, in the order of the answer."""
-    return tuple(_estimate_of(each, question) for each in question.aggregates)
+    found = tuple(_estimate_of(each, question) for each in question.aggregates)
+    measures = dict.fromkeys(measure for each in found for measure in each.measures)
+    counted = next((each for each in measures if each.kind == "values"), None)
+    rows = Measure("rows")
+    if counted is None or rows not in measures or len(measures) > _MOST_SHARING:
+        return found
+    parts = (counted, Measure("missing", counted.column))
+    return tuple(RowsEstimate(it.asked, parts) if it.measures == (rows,) else it for it in found)
 
 
 def _estimate_of(asked: Aggregate, question: Question) -> Estimate:

@@ -150,8 +150,8 @@ class Measure:
 
     @property
     def weight(self) -> float:
-        """The part of a share of epsilon."""
-        return 1.0
+        """The part of a share of epsilon: missing cells are in the vector of values."""
+        return 0.0 if self.kind == "missing" else 1.0
 
     @property
     def largest(self) -> int:
@@ -175,7 +175,8 @@ class Measure:
         if self.column is None:
             return pl.lit(1, pl.Int64)
         if self.grid is None:
-            return present(self.column, dtypes[self.column]).is_not_null().cast(pl.Int64)
+            is_missing = present(self.column, dtypes[self.column]).is_null()
+            return (is_missing if self.kind == "missing" else ~is_missing).cast(pl.Int64)
         units = self.grid.units_of(self.column, dtypes[self.column])
         if self.kind not in {"centred", "squares"}:
             return units

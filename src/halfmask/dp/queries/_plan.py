@@ -11,7 +11,13 @@ from halfmask._errors import ParameterError
 from halfmask._validation import number_between, one_of
 from halfmask.dp.accounting import ExponentialEvent, MechanismEvent
 from halfmask.dp.noise import GaussianMechanism, LaplaceMechanism, NoiseMechanism
-from halfmask.dp.queries._estimates import CONFIDENCE, Estimate, ExpectedError, estimates_of
+from halfmask.dp.queries._estimates import (
+    CONFIDENCE,
+    Estimate,
+    ExpectedError,
+    RowsEstimate,
+    estimates_of,
+)
 from halfmask.dp.queries._grouping import KeySelection
 from halfmask.dp.queries._measures import DistinctValues, Measure, QuantileChoice
 
@@ -50,8 +56,8 @@ class QueryPlan:
     Notes
     -----
     Epsilon is divided equally among the measures: a mean takes two, a sum and a count, which it
-    shares with other aggregates of the same column. A quantile takes one share, half of it for the
-    ends of its interval. Keys that are selected take one share.
+    shares with other aggregates of the same column, and mostly with the count of rows. A quantile
+    takes one share, half of it for the ends of its interval. Keys that are selected take one share.
     """
 
     question: Question
@@ -96,6 +102,11 @@ class QueryPlan:
             return None
         return KeySelection(self.share, self.delta_share, self.unit)
 
+    def key(self) -> str:
+        """Return what the ledger finds an answer by: the question and its noise."""
+        shared = " missing" if any(not each.weight for each in self.measures) else ""
+        return f"{self.question.key()}{shared} {self.noise} {self.delta!r}"
+
     def choice_epsilon(self, each: QuantileChoice) -> float:
         """Return the epsilon of one choice: a person takes part in those of groups.
 
@@ -126,9 +137,21 @@ class QueryPlan:
             if isinstance(each, QuantileChoice):
                 times = self.unit.max_groups if self._grouped else 1
                 found += [ExponentialEvent(epsilon=self.choice_epsilon(each))] * times
-            else:
-                found.append(self.mechanisms[each].event(n_groups))
+            elif each.weight:
+                entries = n_groups * len(self.vector_of(each))
+                found.append(self.mechanisms[each].event(entries))
         return found
+
+    def vector_of(self, each: Measure) -> tuple[Measure, ...]:
+        """Return the measures that get noise as one vector, with a measure.
+
+        Parameters
+        ----------
+        each
+            A measure that is added up, but not of missing cells.
+        """
+        missing = Measure("missing", each.column)
+        return (each, missing) if each.kind == "values" and missing in self.measures else (each,)
 
     def margin(self, each: Measure, *, shared_by: int = 1) -> float:
         """Return how far the noise of a measure lies from 0 at most, in units.
@@ -217,11 +240,16 @@ class QueryPlan:
                 f"  groups of fewer than about {self.selection.threshold:,.0f} persons or rows "
                 "are left out"
             )
-        apart = [each.column for each in self.measures if each.kind == "values"]
-        if apart and Measure("rows") in self.measures:
+        counted = next((each for each in self.measures if each.kind == "values"), None)
+        if counted is not None and Measure("rows") in self.measures:
             lines.append(
-                f"  rows and values of {apart[0]!r}, which may be missing, are counted apart: "
-                f"Count(of={apart[0]!r}) or a condition on it would share a count"
+                f"  rows and values of {counted.column!r}, which may be missing, are counted "
+                f"apart: Count(of={counted.column!r}) or a condition on it would share a count"
+            )
+        elif counted is not None and len(self.vector_of(counted)) > 1:
+            lines.append(
+                f"  rows are counted as values and missing cells of {counted.column!r}, at the "
+                "price of one count"
             )
         if uncovered := self.uncovered():
             lines.append("Intervals cover the noise alone:")
@@ -239,7 +267,9 @@ class QueryPlan:
         """The delta of one measure with Gaussian noise, or of the selection of keys."""
         if self.noise == "laplace":
             return self.delta
-        gaussian = sum(not isinstance(each, QuantileChoice) for each in self.measures)
+        gaussian = sum(
+            each.weight > 0 for each in self.measures if not isinstance(each, QuantileChoice)
+        )
         return self.delta / max(1, gaussian + self.question.grouping.is_private)
 
     @property
@@ -260,6 +290,8 @@ class QueryPlan:
 
 def margins_of(plan: QueryPlan, estimate: Estimate) -> list[float]:
     """Return the margins of an estimate's measures, within which all lie at once."""
+    if isinstance(estimate, RowsEstimate):
+        return [sum_margin(plan.mechanisms[each]) / 2 for each in estimate.measures]
     n = len(estimate.measures)
     return [
         plan.rank_margin(each)
@@ -267,6 +299,16 @@ def margins_of(plan: QueryPlan, estimate: Estimate) -> list[float]:
         else plan.margin(each, shared_by=n)
         for each in estimate.measures
     ]
+
+
+def sum_margin(noise: NoiseMechanism) -> float:
+    """Return how far the noise of two entries together lies from 0 at most, in 95 % of draws."""
+    if isinstance(noise, GaussianMechanism):
+        return math.sqrt(2) * noise.margin(CONFIDENCE)
+    from scipy.special import lambertw  # noqa: PLC0415 # few questions need it
+
+    # The sum of two Laplace variables is beyond t scales with (1 + t / 2) * exp(-t).
+    return noise.scale * (-2 - float(lambertw(-2 * (1 - CONFIDENCE) * math.exp(-2), k=-1).real))
 
 
 def stated_noise(plan: QueryPlan) -> list[Json]:

@@ -279,7 +279,7 @@ class PrivateQuery:
         charge, kept = ledger.book(
             plan.events(),
             purpose=self.question.purpose(),
-            question=f"{self.question.key()} {noise} {delta!r}",
+            question=plan.key(),
             epsilon=epsilon,
             analyst=analyst,
         )

@@ -172,10 +172,10 @@ def explore(
     *,
     folder: str | None = option("--out -o OUT: The same as OUT, as an option."),
     grid: GridOptions,
+    taken: TakenPoint,
     population: str | None = POPULATION,
     key_file: str | None = KEY_FILE,
     pseudonyms: PseudonymVault,
-    taken: TakenPoint,
     overwrite: bool = flag("--overwrite: Replace an earlier exploration in OUT, and --policy-out."),
     saying: SayingOptions,
 ) -> int:

@@ -47,8 +47,6 @@ __all__ = [
 ]
 
 _WHERE = {
-    "combine_estimates": "_imputing",
-    "impute_release": "_imputing",
     "check_export": "_exporting",
     "combine_estimates": "_imputing",
     "export_release": "_exporting",

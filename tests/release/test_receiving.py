@@ -47,8 +47,8 @@ def test_the_lines_name_the_file_and_the_columns_of_ranges_and_sets():
 def test_the_pattern_of_r_and_stata_finds_both_ends():
     """R's pattern has its backslashes twice; both match as Python's does."""
     _, lines = said(AGE)
-    (in_r,) = re.findall(r'age_from <- sub\("(.*?)", "', lines)
-    (in_stata,) = re.findall(r'ustrregexm\(age, "(.*?)"\)', lines)
+    in_r, *_ = re.findall(r'age_from <- sub\("(.*?)", "', lines)
+    in_stata, *_ = re.findall(r'ustrregexm\(age, "(.*?)"\)', lines)
     for pattern in (in_r.replace("\\\\", "\\"), in_stata):
         assert re.findall(pattern, "[-17, 25.5]") == [("-17", "25.5")]
         assert re.findall(pattern, "[10, 20) or missing") == [("10", "20")]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lightgbm import LGBMClassifier
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -98,6 +98,25 @@ def test_a_row_stands_for_equal_ones_and_at_most_so_many(values, most):
 )
 def test_only_learners_that_take_a_weight_as_so_many_rows_get_weights(estimator, takes):
     assert weighs(estimator) is takes
+
+
+class Voting(VotingClassifier):  # type: ignore[misc] # scikit-learn ships no types
+    """Takes weights for all its learners, as scikit-learn 1.6 has it."""
+
+    def fit(self, X, y, sample_weight=None):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        Voting([("near", KNeighborsClassifier())]),
+        LGBMClassifier(class_weights=np.array([1.0, 2.0])),
+    ],
+    ids=["listed", "array"],
+)
+def test_learners_in_a_list_and_weights_in_an_array_get_all_rows(estimator):
+    assert not weighs(estimator)
 
 
 class Weighed(GaussianNB):  # type: ignore[misc] # scikit-learn ships no types

@@ -24,6 +24,8 @@ def main() -> None:
         NotebookClient(book, kernel_name="python3", timeout=300, resources=folder).execute()
         for cell in book.cells:
             cell.metadata = {}
+            if "outputs" in cell:  # without the lines of progress, which are empty now
+                cell.outputs = [it for it in cell.outputs if any(it.get("data", {0: 1}).values())]
         book.metadata = METADATA
         nbformat.write(book, path)  # type: ignore[no-untyped-call] # the same
         print(path.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sqlite3
 
 import pytest
@@ -41,6 +42,19 @@ def test_programs_get_json(shop, capsys):
     said = json.loads(capsys.readouterr().out)
     assert said["tables"]["people"] == {"rows": 4, "masked": 3}
     assert said["report"] == "counted"
+
+
+def test_each_run_keeps_its_report(shop, capsys):
+    (shop / "reports").mkdir()
+    words = ["protect", "sqlite:///shop.db", "policy.toml", "sqlite:///masked.db", "--json"]
+    told = []
+    for _ in range(2):
+        assert main([*words, "--overwrite", "--report", "reports/of-{run}"]) == 0
+        told.append(json.loads(capsys.readouterr().out)["report"])
+
+    assert sorted(told) == sorted(str(it.relative_to(shop)) for it in shop.glob("reports/*"))
+    assert all(re.fullmatch(r"reports/of-\d{8}T\d{6}Z-[0-9a-f]{8}", it) for it in told)
+    assert len(set(told)) == 2
 
 
 @pytest.mark.usefixtures("shop")

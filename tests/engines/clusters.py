@@ -69,14 +69,14 @@ def masking_policy():
     return Policy(halfmask=1, columns=columns, masks=[{"name": "sampling", "fraction": 0.7}])
 
 
-def protected(table, out, engine):
+def protected(table, out, engine, *, overwrite=False):
     """Protect a folder; return the release."""
-    return protect_to(table, policy(*PROMISES), out, key=KEY, engine=engine)
+    return protect_to(table, policy(*PROMISES), out, key=KEY, engine=engine, overwrite=overwrite)
 
 
-def masked(table, out, engine):
+def masked(table, out, engine, *, overwrite=False):
     """Mask a folder; return the release."""
-    return mask(table, masking_policy(), key=KEY, engine=engine).write(out)
+    return mask(table, masking_policy(), key=KEY, engine=engine).write(out, overwrite=overwrite)
 
 
 def encoded(table, out, engine):

@@ -147,6 +147,11 @@ def test_the_command_line(bucket, folder, tmp_path, capsys):
     for again in ([], ["--overwrite"]):
         assert main(["protect", *words, *more, *again]) != 0
     assert main(["protect", words[0], "--quasi-identifiers", "age", "-k", "3", "--out", OUT]) != 0
+    there = f"{OUT}-nightly"
+    assert main(["protect", *words[:2], there, *more, "--overwrite"]) == 0
+    name = bucket.objects["bucket/releases/out-nightly/latest.txt"][0].decode().strip()
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["release"] == f"{there}/{name}"
+    assert main(["verify", there, "--json"]) == 0
     del bucket.objects["bucket/releases/out/data/part-00001.parquet"]
     assert main(["verify", OUT, "--json"]) == 1
     assert folder.is_dir()
@@ -237,6 +242,78 @@ def test_a_writer_that_is_killed_leaves_no_release(bucket, folder, tmp_path, mon
     assert "bucket/releases/out/data/part-00000.parquet" in bucket.names()
     with pytest.raises(VerificationError):
         verify(fetched(bucket, tmp_path / "there"))
+
+
+LATEST = "bucket/releases/out/latest.txt"
+
+
+def pointed(bucket):
+    """Return the folder that the pointer names, which has a complete release."""
+    name = bucket.objects[LATEST][0].decode().strip()
+    assert f"bucket/releases/out/{name}/manifest.json" in bucket.names()
+    return name
+
+
+def test_a_release_is_replaced_by_a_new_folder_and_a_pointer(bucket, folder, tmp_path, monkeypatch):
+    """Who follows the pointer at any moment finds a complete release."""
+    masked(folder, OUT, HERE, overwrite=True)
+    first, seen = pointed(bucket), set()
+    real = bucket.put
+
+    def put(name, data):
+        seen.add(pointed(bucket))
+        real(name, data)
+
+    monkeypatch.setattr(bucket, "put", put)
+    masked(folder, OUT, HERE, overwrite=True)
+
+    assert seen == {first}
+    assert written(bucket)[-1] == "latest.txt"
+    second = pointed(bucket)
+    assert second != first
+    fetched(bucket, tmp_path / "old", f"bucket/releases/out/{first}/")
+    assert verify(tmp_path / "old").holds
+    with _object_folder.fetched_folder(OUT, called="The release") as here:
+        assert verify(here).holds
+        there = bucket.objects[f"bucket/releases/out/{second}/manifest.json"][0]
+        assert (here / "manifest.json").read_bytes() == there
+    with pytest.raises(ReleaseError, match="isn't empty"):
+        masked(folder, OUT, HERE)
+
+
+@pytest.mark.mostly_slow
+@pytest.mark.parametrize("refused", ["report.html", "latest.txt"])
+def test_a_store_that_refuses_has_the_last_release(bucket, folder, refused):
+    masked(folder, OUT, HERE, overwrite=True)
+    before = pointed(bucket)
+    bucket.refused = lambda method, name: method == "PUT" and name.endswith(refused)
+
+    with pytest.raises(ReleaseError, match="can't be written to the object store"):
+        masked(folder, OUT, HERE, overwrite=True)
+    assert pointed(bucket) == before
+
+    bucket.refused = lambda _method, _name: False
+    masked(folder, OUT, HERE, overwrite=True)
+    assert pointed(bucket) != before
+
+
+@pytest.mark.parametrize("there", ["manifest.json", "mine/file", ".writing-0"])
+def test_what_no_run_with_overwriting_made_is_not_replaced(bucket, folder, there):
+    bucket.put(f"bucket/releases/out/{there}", b"x")
+
+    with pytest.raises(ReleaseError, match="no run with overwriting made"):
+        masked(folder, OUT, HERE, overwrite=True)
+
+
+@pytest.mark.parametrize("text", [b"", b"../other", b"20261129T021500Z-0123456z", b"\xff"])
+def test_a_pointer_that_names_no_release(bucket, text):
+    bucket.put(LATEST, text)
+
+    with (
+        pytest.raises(DataError, match="names no release of its folder"),
+        _object_folder.fetched_folder(OUT, called="The release"),
+    ):
+        pass
 
 
 @pytest.mark.mostly_slow

@@ -131,3 +131,35 @@ def test_what_only_classes_use_goes_with_guarantees(more, key, value):
 
     with pytest.raises(PolicyError, match=rf"\[columns.age\] has a {key}"):
         Policy(halfmask=1, **{**more, "columns": columns})
+
+
+WEIGHED = """
+halfmask = 1
+sampling_weights = "w"
+[columns]
+pay = { role = "sensitive", kind = "numeric", mask = { name = "round", base = 10 } }
+w = { role = "insensitive", kind = "numeric" }
+"""
+
+
+MASKED_W = 'kind = "numeric", mask = { name = "round", base = 2 } }\n'
+CLASSED = """[[guarantees]]
+model = "k-anonymity"
+k = 2
+[columns]
+age = { role = "quasi_identifier", kind = "numeric" }"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('= "w"', '= "v"', "sampling_weights: "),
+        ('kind = "numeric" }\n', 'kind = "categorical" }\n', "must be numeric"),
+        ('kind = "numeric" }\n', MASKED_W, "without a mask"),
+        ("[columns]", CLASSED, "report of masks alone"),
+    ],
+)
+def test_weights_that_no_report_would_use_are_refused(before, after, said):
+    assert Policy.from_toml(WEIGHED).sampling_weights == "w"
+    with pytest.raises(PolicyError, match=said):
+        Policy.from_toml(WEIGHED.replace(before, after))

@@ -112,6 +112,25 @@ def test_nothing_is_said_where_no_mask_suppresses(people, tmp_path):
     assert "Suppressed cells" not in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
+def test_the_report_of_masks_is_weighted_by_the_declared_column(people, tmp_path):
+    weighed = people.with_columns(w=pl.int_range(1, 121).cast(pl.Float64))
+    text = TEXT.replace("halfmask = 1", 'halfmask = 1\nsampling_weights = "w"').replace(
+        "[columns]", '[columns]\nw = { role = "insensitive", kind = "numeric" }'
+    )
+
+    hm.mask(weighed, Policy.from_toml(text), key=bytes(32)).write(tmp_path / "out")
+
+    details: dict[str, Any] = dict(read_manifest(tmp_path / "out").details)
+    after = pl.read_csv(next((tmp_path / "out").rglob("*.csv")))
+    shares = [frame.group_by("town").agg(pl.col("w").sum() / 7260) for frame in (weighed, after)]
+    both = shares[0].join(shares[1], on="town", nulls_equal=True)
+    moved = (both["w"] - both["w_right"]).abs().sum() / 2
+    assert details["utility"]["columns"]["town"]["total_variation"] == pytest.approx(moved)
+    assert details["utility"]["weights"] == "w"
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "weighted by w" in page
+
+
 def test_a_release_of_classes_says_it_by_column(people, tmp_path):
     """The mask comes before the classes; each column says what it lost."""
     release = hm.protect(people, Policy.from_toml(TEXT + CLASSES), key=bytes(32))

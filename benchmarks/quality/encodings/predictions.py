@@ -112,6 +112,9 @@ CLASSES = (
          model=lambda _: QuadraticDiscriminantAnalysis()),
     Case(name="logistic regression, no penalty", made_for="linear", limit=0, prepared="numbers",
          model=lambda _: LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12)),
+    *(Case(name=f"logistic regression, L2, C={c:g}, {rows:,} rows", made_for="linear", rows=rows,
+           model=lambda _, c=c: LogisticRegression(C=c, solver="newton-cholesky", tol=1e-10))
+      for c in (1.0, 0.01) for rows in (10_000, 1_000)),
     Case(name="network, Adam", made_for="networks",
          model=lambda _: MLPClassifier((32,), random_state=0, max_iter=20)),
     Case(name="network, Adam, bent 0.5", made_for="networks", strength=0.5,
@@ -137,6 +140,7 @@ NUMBERS = (
          model=lambda _: _centred(KernelRidge(kernel="rbf", gamma=0.1, alpha=0.1))),
     Case(name="least squares", made_for="linear", limit=EXACT, prepared="numbers",
          model=lambda _: LinearRegression()),
+    Case(name="ridge, behind a matrix", made_for="linear", model=lambda _: Ridge(solver="svd")),
     Case(name="network, gradient descent, paired start", made_for="networks", limit=EXACT,
          prepared="numbers", model=lambda _: _Paired("sgd")),
     Case(name="network, Adam, paired start", made_for="networks", prepared="numbers",

@@ -69,7 +69,9 @@ app = CommandGroup(
         "protect. The release is verified on disk and has a report. The receiver can "
         "verify it again."
     ),
-    epilog="Exit codes: 0 success; 1 failure, such as an unmet guarantee; 2 wrong "
+    epilog="{run} in a path is replaced by the time in UTC and a random number, so that each run "
+    "has its own, as in releases/{run}.\n\n"
+    "Exit codes: 0 success; 1 failure, such as an unmet guarantee; 2 wrong "
     "usage; 130 interrupted.",
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -129,6 +131,7 @@ def run(words: Sequence[str], *, as_json: bool, debug: bool) -> int:
     with stopping_cleanly(), nullcontext() if debug else _hushed():
         try:
             _refuse_databases(words)
+            words = _with_run(words)
             status = _command_of(app).main(list(words), prog_name="halfmask", standalone_mode=False)
         except SystemExit:
             raise  # typer's, where the reader of our output has gone
@@ -151,6 +154,14 @@ def _refuse_databases(words: Sequence[str]) -> None:
         value = word.partition("=")[2] if word.startswith("--") else word
         if value.startswith("jdbc:") or ("://" in value and not value.startswith("http")):
             rooms.data.io.database_url.refuse_unsupported(value)
+
+
+def _with_run(words: Sequence[str]) -> Sequence[str]:
+    """Return the words with a name of this run in the place of each {run}."""
+    if not any("{run}" in word for word in words):
+        return words
+    name = rooms.data.io.atomic.run_name()
+    return [word.replace("{run}", name) for word in words]
 
 
 @contextmanager

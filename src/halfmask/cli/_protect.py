@@ -16,7 +16,7 @@ from halfmask.cli._budget import ReleaseLedger
 from halfmask.cli._console import console
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, spreads_groups
-from halfmask.cli._options import OPEN, OVERWRITE, TABLE, EngineOptions, SayingOptions
+from halfmask.cli._options import OPEN, TABLE, EngineOptions, SayingOptions
 from halfmask.cli._policy_file import ChosenColumns, PolicyFile, show_decisions
 from halfmask.cli._protect_database import check_database_options, copy_database, is_whole_database
 from halfmask.cli._show_release import say_release
@@ -39,6 +39,10 @@ FILE_ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".arrows", ".jsonl", ".gz"
 POPULATION = option(
     "--population PEOPLE: A table of the population that TABLE was drawn from, which "
     "guarantees such as k-map need. The risk is then also counted in the population."
+)
+REPLACED = flag(
+    "--overwrite: Replace an earlier release in OUT. In an object store both stay, and the object "
+    "latest.txt in OUT names the new one."
 )
 #: A longer file is refused unread; of others the message has the length.
 _MOST_BYTES = 1 << 20
@@ -89,12 +93,13 @@ def protect(
     *,
     folder: str | None = option("--out -o OUT: The same as OUT, as an option."),
     chosen: ChosenColumns,
-    overwrite: bool = flag("--overwrite: Replace an earlier release in OUT."),
+    overwrite: bool = REPLACED,
     given: ReleaseInputs,
     booked: BookOptions,
     report: str | None = option(
         "--report DIR: For a database: the folder to create for its manifest and report. By "
-        "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA."
+        "default NAME.report in the current folder, for the new file NAME or DATABASE.SCHEMA. "
+        "reports/{run} keeps the report of each run."
     ),
     budget: ReleaseLedger,
     head: HeaderOptions,
@@ -218,7 +223,7 @@ def make_release(
     with kept, where_run.connected() as engine, saying.stages() as stages:
         given |= {"engine": engine, "ledger": ledger, "progress": stages}
         release = rooms.microdata.protect_to(opened, policy, out, overwrite=overwrite, **given)
-    say_release(release, out, saying, show=show, **(more or {}))
+    say_release(release, release.run or out, saying, show=show, **(more or {}))
 
 
 def _check_masks_alone(inputs: ReleaseInputs, budget: ReleaseLedger) -> None:
@@ -345,7 +350,7 @@ def synthesize(
     ),
     out: str = argument("OUT: The folder to create for the release."),
     *,
-    overwrite: bool = OVERWRITE,
+    overwrite: bool = REPLACED,
     key_file: str | None = KEY_FILE,
     pseudonyms: PseudonymVault,
     booked: BookOptions,

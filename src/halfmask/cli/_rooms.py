@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import halfmask.assess.masking
     import halfmask.assess.robustness
     import halfmask.claims.manifest
+    import halfmask.data.io.atomic
     import halfmask.data.io.database_url
     import halfmask.data.io.object_folder
     import halfmask.databases.reversal

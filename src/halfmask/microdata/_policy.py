@@ -54,6 +54,8 @@ class Policy(PolicySections):
     person
         The identifier that says whose row it is, where a person may have several rows. Guarantees
         then count each person once in a class.
+    sampling_weights
+        The column with which the report of masks weighs means, shares and the regression.
     input, method, recoding, suppression, output
         How the table is read, how classes are found and written, how many rows may be left out,
         and how the release is written. By default: strict Mondrian, ranges (levels

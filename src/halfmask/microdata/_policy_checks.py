@@ -40,6 +40,8 @@ def check_policy(policy: PolicySections) -> None:
         _check_split_targets(policy)
     if policy.person is not None:
         _check_person(policy.person, policy)
+    if policy.sampling_weights is not None:
+        _check_weights(policy.sampling_weights, policy)
     if policy.kind != MICRODATA:
         check_unused(policy.book, has_people=policy.kind == MASKED)
     if policy.book is not None and policy.kind in {MASKED, MICRODATA}:
@@ -353,6 +355,22 @@ def _check_split_targets(policy: PolicySections) -> None:
     if dropped:
         raise PolicyError(
             f"[method] split_targets names {dropped[0]!r}, an identifier; identifiers are dropped."
+        )
+
+
+def _check_weights(weights: str, policy: PolicySections) -> None:
+    """Raise unless the report weighs by a column, which is released as it is."""
+    _check_named("sampling_weights", [weights], policy)
+    if policy.kind != MASKED:
+        raise PolicyError(
+            "sampling_weights is for the report of masks alone: no other report weighs rows.",
+            hint="Leave it out, and give the weights to halfmask assess regression.",
+        )
+    section = policy.columns[weights]
+    if section.role == "identifier" or section.kind != "numeric" or policy.masks_of(weights):
+        raise PolicyError(
+            f"sampling_weights names column {weights!r}, which must be numeric, without a mask, "
+            "and no identifier.",
         )
 
 

@@ -273,6 +273,11 @@ class PolicySections(WrittenPolicy):
         description="The identifier that says whose row it is. Guarantees then count each person "
         "once in a class; the column is dropped.",
     )
+    sampling_weights: StrictStr | None = Field(
+        default=None,
+        description="The column of sampling weights, with which the report of masks weighs means, "
+        "shares and the regression.",
+    )
     input: InputSection = Field(default_factory=InputSection)
     columns: dict[str, ColumnSection]
     guarantee_sections: tuple[Annotated[Choice, GUARANTEE], ...] = Field(

@@ -233,6 +233,7 @@ def _assess(rows: MaskedRows, progress: Progress) -> MaskingAssessment | None:
         key_columns=known,
         target=label,
         categories=codes,
+        weights=policy.sampling_weights,
         progress=progress,
     )
 

@@ -80,7 +80,7 @@ def publish(
 
 def _new_folder(out: str | Path, *, overwrite: bool) -> AbstractContextManager[Path]:
     if isinstance(out, str) and is_object_address(out):
-        return object_folder(out, overwrite=overwrite, last=MANIFEST_NAME)
+        return object_folder(out, last=MANIFEST_NAME)
     return atomic_folder(out, overwrite=overwrite, marker=MANIFEST_NAME)
 
 

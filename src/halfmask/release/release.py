@@ -18,6 +18,8 @@ from halfmask._progress import Progress, silent
 from halfmask._validation import integer_at_least, list_of, one_of
 from halfmask.claims import Claim, Manifest
 from halfmask.data import like
+from halfmask.data.io.formats import is_object_address
+from halfmask.data.io.object_folder import new_run, point_to
 from halfmask.engines import LocalEngine
 from halfmask.release._publishing import publish
 from halfmask.release.page import checked_blocks
@@ -227,6 +229,8 @@ class Release(Generic[Facts]):
     booking, checked
         How it is booked, if it is; and sentences: which earlier releases it was checked against,
         and what was found.
+    run
+        Where it lies below a folder in an object store that it replaces; else ``None``.
 
     See Also
     --------
@@ -251,6 +255,7 @@ class Release(Generic[Facts]):
     verification: CheckedRelease | None = None
     booking: Booking | None = None
     checked: tuple[str, ...] = ()
+    run: str | None = None
 
     def __repr__(self) -> str:
         rows = f"{self.rows.get('out', 'no')} rows"
@@ -344,7 +349,8 @@ class Release(Generic[Facts]):
             Of a database: the URL of the schema or file to make.
         overwrite
             Whether an earlier release of that name may be replaced; until the new one is complete
-            and verified the old one stays.
+            and verified the old one stays. In an object store both stay, each in a folder of its
+            run below ``out``, and the object ``latest.txt`` names the new one.
         persons
             A file to make outside of the release, where a person is the unit of guarantees: it says
             which rows are of one person, and `halfmask.verify` needs it to count persons again.
@@ -376,9 +382,10 @@ class Release(Generic[Facts]):
             raise ParameterError(
                 "The 'report' parameter of write is for databases.", hint="The report is in 'out'."
             )
+        run = new_run(str(out)) if overwrite and is_object_address(out) else None
         job = WriteJob(
-            out=out,
-            overwrite=overwrite,
+            out=out if run is None else run,
+            overwrite=overwrite and run is None,
             persons=persons,
             report=report,
             progress=progress or silent,
@@ -399,7 +406,9 @@ class Release(Generic[Facts]):
                     page=page,
                     departure=departure,
                 )
-        return replace(made, manifest=manifest, verification=verification)
+        if run is not None:
+            point_to(run)
+        return replace(made, manifest=manifest, verification=verification, run=run)
 
 
 def _leave(release: Release[Any], job: WriteJob) -> AbstractContextManager[Departure | None]:

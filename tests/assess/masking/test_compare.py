@@ -369,3 +369,36 @@ def test_tarragona_is_linked_less_with_more_noise(tarragona):
     assert none.overlap.mean == 1.0
     # Gaussian noise of a tenth of a deviation: E|noise| / sqrt(2) = sqrt(1 / pi) / 10.
     assert little.il1s == pytest.approx(0.1 / np.pi**0.5, rel=0.03)
+
+
+def test_means_shares_and_the_regression_are_weighted_and_nothing_else():
+    before = people(120).with_columns(w=pl.Series(np.random.default_rng(2).uniform(1, 50, 120)))
+    after = noisy(before, 0.4).with_columns(city=pl.col("city").shift(1).fill_null("ulm"))
+
+    plain = compare_masked(before, after, target="income")
+    found = compare_masked(before, after, target="income", weights="w")
+
+    w = before["w"].to_numpy()
+    means = [np.average(each["age"].to_numpy(), weights=w) for each in (before, after)]
+    variance = np.average((before["age"].to_numpy() - means[0]) ** 2, weights=w) * 120 / 119
+    assert found.columns["age"].mean_shift == pytest.approx((means[1] - means[0]) / variance**0.5)
+    ulm, kiel = (
+        [float(w[(each["city"] == town).to_numpy()].sum() / w.sum()) for each in (before, after)]
+        for town in ("ulm", "kiel")
+    )
+    moved = abs(ulm[0] - ulm[1]), abs(kiel[0] - kiel[1])
+    moved = (*moved, abs(sum(ulm[:1] + kiel[:1]) - sum(ulm[1:] + kiel[1:])))
+    assert found.columns["city"].total_variation == pytest.approx(sum(moved) / 2)
+    assert found.overlap.mean != pytest.approx(plain.overlap.mean, rel=1e-6)
+    assert found.propensity == plain.propensity
+    assert found.correlations == plain.correlations
+    assert (found.to_dict()["weights"], plain.to_dict()["weights"]) == ("w", None)
+    assert any("weighted by w" in block.caption for block in found.blocks())
+
+
+def test_weights_must_be_numbers_above_zero_in_both():
+    before = people(40).with_columns(w=pl.lit(2.0))
+    with pytest.raises(DataError, match="must be above 0, and 40"):
+        compare_masked(before, before.with_columns(w=pl.lit(0.0)), weights="w")
+    with pytest.raises(ParameterError, match="none of the compared columns"):
+        compare_masked(before, before, weights="city")

@@ -104,3 +104,33 @@ def test_columns_of_different_lengths_are_refused(change):
         change([1.0, 2.0], [1.0])
     with pytest.raises(ParameterError, match="at least a row"):
         change([], [])
+
+
+def test_weights_count_as_that_many_rows():
+    """A row of weight 3 moves means and shares as three rows do; equal weights change nothing."""
+    before, after = np.array([1.0, 2.0, 9.0]), np.array([2.0, 2.0, 5.0])
+    sizes = np.array([1.0, 3.0, 2.0])
+    repeated = [np.repeat(each, [1, 3, 2]) for each in (before, after)]
+
+    found = numeric_change(before, after, weights=(sizes, sizes))
+
+    x, z = repeated
+    deviation = x.std() * (3 / 2) ** 0.5  # of three rows, not of six
+    assert found.mean_shift == pytest.approx((z.mean() - x.mean()) / deviation)
+    assert found.deviation_ratio == pytest.approx(z.std() / x.std())
+    assert found.il1s == numeric_change(before, after).il1s
+    same = numeric_change(before, after, weights=(sizes * 0 + 7, sizes * 0 + 7))
+    assert same.mean_shift == pytest.approx(numeric_change(before, after).mean_shift)
+    assert same.deviation_ratio == pytest.approx(numeric_change(before, after).deviation_ratio)
+
+    codes, moved = np.array([0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0])
+    shared = categorical_change(codes, moved, weights=(sizes, sizes))
+    assert shared.total_variation == pytest.approx(3 / 6)
+    assert shared.changed == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("wrong", [[1.0, 0.0, 2.0], [1.0, math.nan, 2.0], [1.0, 2.0]])
+def test_weights_that_are_none_are_refused(wrong):
+    rows = np.array([1.0, 2.0, 9.0])
+    with pytest.raises(ParameterError, match="Weights must be numbers above 0"):
+        numeric_change(rows, rows, weights=(rows, wrong))

@@ -107,3 +107,18 @@ def test_what_can_not_be_fitted_is_refused():
         interval_overlap((np.ones((9, 1)), y[:9]), (np.ones((9, 1)), y[:9]))
     with pytest.raises(ParameterError, match="confidence"):
         interval_overlap((x, y), (x, y), confidence=1.0)
+
+
+def test_weights_are_used_on_each_side_and_refused_where_they_are_none():
+    (x, y), (z, w) = people(80, 11), people(80, 12)
+    sizes = np.random.default_rng(1).uniform(1, 9, 80)
+
+    plain = interval_overlap((x, y), (z, w))
+    found = interval_overlap((x, y), (z, w), weights=(sizes, sizes[::-1]))
+    gaps = np.r_[np.nan, y[1:]]
+    less = interval_overlap((x, gaps), (z, w), weights=(sizes, sizes))
+
+    assert found.mean != pytest.approx(plain.mean, rel=1e-3)
+    assert less.rows == 79
+    with pytest.raises(ParameterError, match="above 0"):
+        interval_overlap((x, y), (z, w), weights=(sizes, sizes - 5))

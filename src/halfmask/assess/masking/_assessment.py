@@ -133,8 +133,9 @@ def uniqueness_block(key_columns: Sequence[str], before: TableRisk, after: Table
     )
 
 
-def columns_block(columns: Mapping[str, ColumnChange]) -> TableBlock:
+def columns_block(columns: Mapping[str, ColumnChange], weights: str | None = None) -> TableBlock:
     """Return a table of what masking changed, a row for each column."""
+    weighed = "" if weights is None else f" Mean, deviation and TVD are weighted by {weights}."
     return TableBlock(
         title="Utility by column",
         columns=("column", "cells changed", "suppressed", "IL1s", "mean", "deviation", "TVD"),
@@ -151,7 +152,8 @@ def columns_block(columns: Mapping[str, ColumnChange]) -> TableBlock:
             for name, each in columns.items()
         ],
         caption="IL1s: mean absolute change in units of sqrt(2) deviations. Mean: its change in "
-        "deviations. Deviation: masked over original. TVD: total variation of frequencies.",
+        "deviations. Deviation: masked over original. TVD: total variation of frequencies."
+        f"{weighed}",
     )
 
 
@@ -237,13 +239,15 @@ class MaskingAssessment(Facts):
         The overlap of confidence intervals of a regression; None where none could be fitted.
     target
         The target of that regression.
+    weights
+        The column of sampling weights of `columns` and of the regression; None: rows count alike.
     """
 
     facts = (
         "rows", "original_rows", "key_columns", "linkage=_linkage", "linked_people",
         "linked_rows=rows", "interval_disclosure=_intervals", "uniqueness=_before_after", "columns",
         "il1s", "correlations", "covariances", "cramers_v", "propensity",
-        "interval_overlap=overlap", "target",
+        "interval_overlap=overlap", "target", "weights",
     )  # fmt: skip
 
     rows: int
@@ -260,6 +264,7 @@ class MaskingAssessment(Facts):
     propensity: tuple[PropensityFit, ...]
     overlap: IntervalOverlap | None
     target: str | None
+    weights: str | None = None
 
     @property
     def il1s(self) -> float | None:
@@ -326,7 +331,7 @@ class MaskingAssessment(Facts):
         }
         return (
             *found,
-            columns_block(self.columns),
+            columns_block(self.columns, self.weights),
             utility_block(self.il1s, associations, self.propensity, self.overlap, self.target),
         )
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from halfmask.assess._arrays import Ints
+    from halfmask.assess._arrays import Floats, Ints
     from halfmask.assess.attacks import Attack, AttackReport
 
 #: The most pairs of people and rows that linkage compares, while it has the fewest people.
@@ -47,6 +47,7 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     target: str | None = None,
     categories: Sequence[str] = (),
     rows: ArrayLike | None = None,
+    weights: str | None = None,
     interval: float = 0.05,
     linked_people: int = 1_000,
     tolerance: float = 0.03,
@@ -71,6 +72,9 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     rows
         For each masked row the number of its original row, where rows were sampled or reordered;
         ``None``: row i of both is one person.
+    weights
+        The column of sampling weights, numbers above 0 in both tables: means, deviations, shares of
+        categories and the regression are then weighted. Other measures count rows.
     interval
         The width of interval disclosure to either side, in (0, 0.5].
     linked_people
@@ -152,13 +156,14 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     )
     progress("utility", 0.6)
     pairs = column_pairs(before, after, compared)
+    sizes = _weights_of(weights, pairs)
     numbers = [pair for pair in pairs if pair.is_number]
     result = MaskingAssessment(
         rows=after.height,
         original_rows=before.height,
         columns={
             pair.name: (numeric_change if pair.is_number else categorical_change)(
-                pair.original, pair.masked, rows=owners
+                pair.original, pair.masked, rows=owners, weights=sizes
             )
             for pair in pairs
         },
@@ -172,7 +177,8 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
             else None
         ),
         covariances=covariance_change(*stacked_columns(numbers)),
-        **table_quality(pairs, owners, target, random_state),
+        **table_quality(pairs, owners, target, random_state, weights),
+        weights=weights,
     )
     progress("done", 1.0)
     return result
@@ -188,6 +194,20 @@ def _named(
     for table, where in ((before, "the original table"), (after, "the masked table")):
         check_columns(found, table.columns, where=where)
     return found
+
+
+def _weights_of(name: str | None, pairs: Sequence[ColumnPair]) -> tuple[Floats, Floats] | None:
+    """Return the weights of the original and of the masked rows, or raise."""
+    if name is None:
+        return None
+    found = next((pair for pair in pairs if pair.name == name and pair.is_number), None)
+    if found is None:
+        raise ParameterError(f"The weights {name!r} are none of the compared columns of numbers.")
+    for each in (found.original, found.masked):
+        wrong = int((~(np.isfinite(each) & (each > 0))).sum())
+        if wrong:
+            raise DataError(f"The weights {name!r} must be above 0, and {wrong:,} aren't.")
+    return found.original, found.masked
 
 
 def _with_categories(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

@@ -189,17 +189,26 @@ def _sampled(
 
 
 def table_quality(
-    pairs: Sequence[ColumnPair], owners: Ints, target: str | None, random_state: int
+    pairs: Sequence[ColumnPair],
+    owners: Ints,
+    target: str | None,
+    random_state: int,
+    weights: str | None = None,
 ) -> dict[str, Any]:
-    """Return what changed between columns, how well models separate rows, and a regression."""
+    """Return what changed between columns, how well models separate rows, and a regression.
+
+    Of these, only the regression is weighted.
+    """
     numbers = stacked_columns([pair for pair in pairs if pair.is_number])
     groups = [pair for pair in pairs if not pair.is_number and has_few_categories(pair)]
-    aim = regression_target(target, pairs)
+    aim = regression_target(target, [each for each in pairs if each.name != weights])
     return {
         "correlations": correlation_change(*numbers),
         "cramers_v": cramers_v_change(*stacked_columns(groups)),
         "propensity": separation(pairs, owners, random_state),
-        "overlap": None if aim is None else regression_overlap(pairs, aim, owners, random_state),
+        "overlap": None
+        if aim is None
+        else regression_overlap(pairs, aim, owners, random_state, weights),
         "target": None if aim is None else aim.name,
     }
 
@@ -232,18 +241,23 @@ def regression_target(name: str | None, pairs: Sequence[ColumnPair]) -> ColumnPa
 
 
 def regression_overlap(
-    pairs: Sequence[ColumnPair], aim: ColumnPair, owners: Ints, random_state: int
+    pairs: Sequence[ColumnPair],
+    aim: ColumnPair,
+    owners: Ints,
+    random_state: int,
+    weights: str | None = None,
 ) -> IntervalOverlap | None:
     """Return the overlap of intervals; None where the original can't be fitted."""
     some = _sampled(pairs, owners, REGRESSION_ROWS, random_state)
     target = next(pair for pair in some if pair.name == aim.name)
-    others = [pair for pair in some if pair.name != aim.name]
+    sizes = next(((it.original, it.masked) for it in some if it.name == weights), None)
+    others = [pair for pair in some if pair.name not in {aim.name, weights}]
     if not others:
         return None
     x, z = regression_features(others)
     y, w = (target.original, target.masked) if target.is_number else _most_frequent(target)
     try:
-        return interval_overlap((x, y), (z, w), confidence=CONFIDENCE)
+        return interval_overlap((x, y), (z, w), weights=sizes, confidence=CONFIDENCE)
     except DataError:
         return None
 

@@ -46,7 +46,11 @@ class ColumnChange(Facts):
 
 
 def numeric_change(
-    original: ArrayLike, masked: ArrayLike, *, rows: NDArray[np.int64] | None = None
+    original: ArrayLike,
+    masked: ArrayLike,
+    *,
+    rows: NDArray[np.int64] | None = None,
+    weights: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> ColumnChange:
     """Compare a column of numbers with its masked one, row by row.
 
@@ -56,6 +60,9 @@ def numeric_change(
         The numbers; NaN where a cell is missing.
     rows
         For each masked row the number of its original row; ``None``: they are in the same order.
+    weights
+        Sampling weights of the original and of the masked rows, for means and deviations; ``None``:
+        rows count alike. IL1s compares rows, and doesn't weigh them.
 
     Notes
     -----
@@ -78,22 +85,54 @@ def numeric_change(
     """
     everyone, before, after = _checked(original, masked, rows)
     shares = _shares(before, after)
-    x, z = (column[~np.isnan(column)] for column in (everyone, after))
-    deviation = float(x.std(ddof=1)) if len(x) > 1 else 0.0
+    sizes = _sizes(weights, everyone, after)
+    n_masked, mean, masked_deviation = _spread(after, sizes[1])
+    n_original, original_mean, weighed = _spread(everyone, sizes[0])
+    deviation = weighed if weights is None else _spread(everyone, None)[2]
     both = ~np.isnan(before) & ~np.isnan(after)
-    if len(z) < 2 or not deviation > 0 or not both.any():
+    if min(n_masked, n_original) < 2 or not min(weighed, deviation) > 0 or not both.any():
         return ColumnChange(**shares)
     apart = float(np.abs(before[both] - after[both]).mean())
     return ColumnChange(
         **shares,
         il1s=apart / (2**0.5 * deviation),
-        mean_shift=float(z.mean() - x.mean()) / deviation,
-        deviation_ratio=float(z.std(ddof=1)) / deviation,
+        mean_shift=(mean - original_mean) / weighed,
+        deviation_ratio=masked_deviation / weighed,
     )
 
 
+def _sizes(
+    weights: tuple[ArrayLike, ArrayLike] | None, *columns: Floats
+) -> tuple[Floats | None, Floats | None]:
+    """Return the weights of both columns, or raise."""
+    if weights is None:
+        return None, None
+    before, after = (np.asarray(each, dtype=np.float64) for each in weights)
+    for each, column in zip((before, after), columns, strict=True):
+        if each.shape != column.shape or not (np.isfinite(each) & (each > 0)).all():
+            raise ParameterError("Weights must be numbers above 0, one for each row.")
+    return before, after
+
+
+def _spread(column: Floats, weights: Floats | None) -> tuple[int, float, float]:
+    """Return how many numbers a column has, their mean and their standard deviation."""
+    there = ~np.isnan(column)
+    numbers, n = column[there], int(there.sum())
+    if n < 2:
+        return n, 0.0, 0.0
+    if weights is None:
+        return n, float(numbers.mean()), float(numbers.std(ddof=1))
+    each = weights[there] / weights[there].sum()
+    mean = float(each @ numbers)
+    return n, mean, float(each @ (numbers - mean) ** 2 * n / (n - 1)) ** 0.5
+
+
 def categorical_change(
-    original: ArrayLike, masked: ArrayLike, *, rows: NDArray[np.int64] | None = None
+    original: ArrayLike,
+    masked: ArrayLike,
+    *,
+    rows: NDArray[np.int64] | None = None,
+    weights: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> ColumnChange:
     """Compare a column of categories with its masked one.
 
@@ -101,8 +140,8 @@ def categorical_change(
     ----------
     original, masked
         Codes of categories, from 0; NaN where a cell is missing. Missing is a category of its own.
-    rows
-        As of `numeric_change`.
+    rows, weights
+        As of `numeric_change`; weights are those of the shares of categories.
 
     Examples
     --------
@@ -113,7 +152,9 @@ def categorical_change(
     everyone, before, after = _checked(original, masked, rows)
     codes = [np.where(np.isnan(each), -1, each).astype(np.int64) + 1 for each in (everyone, after)]
     most = int(max(each.max() for each in codes)) + 1
-    shares = [np.bincount(each, minlength=most) / len(each) for each in codes]
+    sizes = _sizes(weights, everyone, after)
+    counts = [np.bincount(*pair, minlength=most) for pair in zip(codes, sizes, strict=True)]
+    shares = [each / each.sum() for each in counts]
     moved = float(np.abs(shares[0] - shares[1]).sum())
     return ColumnChange(**_shares(before, after), total_variation=min(1.0, moved / 2))
 

@@ -8,6 +8,7 @@ new and complete; the next one that writes there removes its rest.
 from __future__ import annotations
 
 import ctypes
+import datetime as dt
 import errno
 import fcntl
 import hashlib
@@ -224,6 +225,11 @@ def _put_back(target: Path) -> None:
     else:
         aside.rename(target)
         _sync_folder(target.parent)
+
+
+def run_name() -> str:
+    """Return a name that no other run has: its time in UTC, so that names sort by it."""
+    return f"{dt.datetime.now(dt.UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
 
 
 def _new_name(parent: Path) -> Path:

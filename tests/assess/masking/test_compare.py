@@ -386,9 +386,11 @@ def test_means_shares_and_the_regression_are_weighted_and_nothing_else():
         [float(w[(each["city"] == town).to_numpy()].sum() / w.sum()) for each in (before, after)]
         for town in ("ulm", "kiel")
     )
-    moved = abs(ulm[0] - ulm[1]), abs(kiel[0] - kiel[1])
-    moved = (*moved, abs(sum(ulm[:1] + kiel[:1]) - sum(ulm[1:] + kiel[1:])))
-    assert found.columns["city"].total_variation == pytest.approx(sum(moved) / 2)
+    others = abs(ulm[0] + kiel[0] - ulm[1] - kiel[1])
+    moved = abs(ulm[0] - ulm[1]) + abs(kiel[0] - kiel[1]) + others
+    assert found.columns["city"].total_variation == pytest.approx(moved / 2)
+    assert found.overlap is not None
+    assert plain.overlap is not None
     assert found.overlap.mean != pytest.approx(plain.overlap.mean, rel=1e-6)
     assert found.propensity == plain.propensity
     assert found.correlations == plain.correlations

@@ -251,7 +251,7 @@ its claim is one.
 - *Keeps*: what analysts can still rely on.
 - *Leaks*: the weaknesses that the release names.
   [What they mean](../explanation/claims-and-weaknesses.md).
-- *Tested against*: what the tests compare the technique with.
+- *Tested*: what the tests compare the technique with.
 """
 
 
@@ -270,21 +270,19 @@ def page() -> str:
 
 
 def _table(known: Mapping[str, type], form: str) -> Iterator[str]:
-    yield "| technique | what it does | | keeps | leaks | source | tested against |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| technique | what it does | keeps | leaks | source; tested against |"
+    yield "|---|---|---|---|---|"
     for name in sorted(known):
         mask, about = example(name), TECHNIQUES[name]
         drops = name in TABLE_MASKS and not isinstance(mask, TableMask)
-        effect = "drops rows" if drops else "coarsens" if mask.coarsens else "randomises"
+        effect = "Drops rows" if drops else "Coarsens" if mask.coarsens else "Randomises"
         shown = form.format(name=f'"{name}"', example=EXAMPLES[name])
         cells = (
             f"`{name}`<br>`{shown}`",
-            (type(mask).__doc__ or "").partition("\n")[0].replace("|", "or"),
-            effect,
+            (type(mask).__doc__ or "").partition("\n")[0].replace("|", "or") + f" {effect}.",
             about.keeps,
             ", ".join(f"`{word}`" for word in mask.weaknesses) or "—",
-            about.source,
-            about.oracle,
+            f"{about.source}<br>*Tested:* {about.oracle}",
         )
         yield f"| {' | '.join(cells)} |"
 

@@ -260,11 +260,10 @@ The verifier counts every model again with code of its own. A release of a model
 isn't written.
 """
 JUDGED = """\
-- *Monotone*: merged classes keep the model if each class keeps it.
 - *Judged on*: a class alone; each class against the whole table; or against a population.
-- *In the search*: with a *rule*, the compiled engine tests the model at each cut; of *rows* alone,
-  it counts them. Otherwise classes that miss the model are *joined* with their neighbours. A model
-  that isn't monotone is judged on each whole *release* that the search looks at.
+- *By*: with a *rule*, the compiled engine tests the model at each cut; of *rows* alone, it counts
+  them. Otherwise classes that miss the model are *joined* with their neighbours. A model that isn't
+  monotone (merged classes may lose it) is judged on each whole *release* that the search looks at.
 - *Kept by*: the methods that made a small release with the example, which the verifier confirmed.
 - *Tested against*: what the tests compare the model with.
 """
@@ -286,13 +285,12 @@ def page() -> str:
         "## Privacy models\n",
         JUDGED,
         *table(
-            ("model", "what it says", "source", "monotone", "judged on", "in the search",
-             "kept by", "tested against"),
-            ((*model_row(name), kept_by(name), LINES[name].oracle) for name in sorted(GUARANTEES)),
+            ("model", "what it says", "source", "judged on, by", "kept by"),
+            ((*model_row(name), kept_by(name)) for name in sorted(GUARANTEES)),
         ),
         "\n## Parameters and checks\n",
         *table(
-            ("model", "parameters", "level", "check of the verifier"),
+            ("model", "parameters", "level", "check of the verifier", "tested against"),
             map(parameter_row, sorted(GUARANTEES)),
         ),
         "\n## Names in ARX and sdcMicro\n",
@@ -305,16 +303,12 @@ def page() -> str:
         ),
         "\n## Guarantees without classes\n",
         ROWS,
-        *table(
-            ("model", "parameters", "what it says", "source", "checks of the verifier",
-             "tested against", "ARX"),
-            iter([private_row()]),
-        ),
+        *table(("model", f"`{DifferentialPrivacy.model}`"), private_rows()),
         "\n## Models that masks keep\n",
         MASKED,
         *table(
-            ("model", "mask", "source", "check of the verifier", "tested against", "ARX",
-             "sdcMicro"),
+            ("model and mask", "source", "check of the verifier", "tested against",
+             "ARX or sdcMicro"),
             map(mask_model_row, sorted(MASK_MODELS)),
         ),
         "\n## Methods\n",
@@ -344,9 +338,7 @@ def model_row(name: str) -> tuple[str, ...]:
         f'`{name}`<br>`{{ model = "{name}", {LINES[name].example} }}`',
         summary(kind),
         source(kind),
-        "yes" if kind.monotone else "no",
-        "a class" if alone else judged,
-        searched(name),
+        f"{'a class' if alone else judged}, {searched(name)}",
     )
 
 
@@ -375,21 +367,21 @@ def parameter_row(name: str) -> tuple[str, ...]:
     """Return the parameters of a model with their bounds."""
     kind = GUARANTEES[name]
     side = "at most" if kind.worse_when_larger else "at least"
-    return f"`{name}`", parameters(kind), f"{side} `{kind.bounded}`", check_of(name)
+    level = f"{side} `{kind.bounded}`"
+    return f"`{name}`", parameters(kind), level, check_of(name), LINES[name].oracle
 
 
-def private_row() -> tuple[str, ...]:
+def private_rows() -> Iterator[tuple[str, str]]:
     """Return what differential privacy says of itself."""
     kind = DifferentialPrivacy
-    return (
-        f"`{kind.model}`",
-        parameters(kind),
-        summary(kind),
-        source(kind),
-        "`verifier/safepub/_safepub_release.py`: epsilon is accounted, k is counted",
-        f"both neighbours in fractions ({BOUND_TEST}); releases of neighbours ({PRIVATE_TEST})",
-        "`EDDifferentialPrivacy`",
-    )
+    oracle = f"both neighbours in fractions ({BOUND_TEST}); releases of neighbours ({PRIVATE_TEST})"
+    check = "`verifier/safepub/_safepub_release.py`: epsilon is accounted, k is counted"
+    yield "parameters", parameters(kind)
+    yield "what it says", summary(kind)
+    yield "source", source(kind)
+    yield "checks of the verifier", check
+    yield "tested against", oracle
+    yield "ARX", "`EDDifferentialPrivacy`"
 
 
 def parameters(kind: type) -> str:
@@ -418,7 +410,8 @@ def mask_model_row(name: str) -> tuple[str, ...]:
     check = MASK_CHECKS[name]
     file = check.__module__.rpartition(".")[2]
     shown = f"`{check.__name__}` in `verifier/masked/{file}.py`"
-    return f"`{name}`", f"`{mask}`", source, shown, oracle, arx, sdcmicro
+    elsewhere = "; ".join(it for it in (arx, sdcmicro) if it != NONE) or NONE
+    return f"`{name}`<br>`{mask}`", source, shown, oracle, elsewhere
 
 
 def method_row(name: str) -> tuple[str, ...]:

@@ -100,7 +100,7 @@ if TYPE_CHECKING:
         synthesize,
     )
     from halfmask.minimize import Minimizer
-    from halfmask.release import read_release
+    from halfmask.release import combine_estimates, export_release, impute_release, read_release
     from halfmask.synth import Synthesizer
     from halfmask.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
@@ -192,6 +192,7 @@ _ROOMS = {
     "crosstab": "crosstabs",
     "describe": "description",
     "explore": "microdata",
+    "export_release": "release",
     "mask": "microdata",
     "measure": "guarantees",
     "protect": "microdata",
@@ -199,6 +200,8 @@ _ROOMS = {
     "query_sql": "dp.queries",
     "read_hierarchy": "data",
     "read_release": "release",
+    "combine_estimates": "release",
+    "impute_release": "release",
     "synthesize": "microdata",
     "verify": "verifier",
 }
@@ -285,9 +288,12 @@ __all__ = [
     "__version__",
     "accuracy_by_k",
     "attack",
+    "combine_estimates",
     "crosstab",
     "describe",
     "explore",
+    "export_release",
+    "impute_release",
     "mask",
     "measure",
     "protect",

@@ -14,10 +14,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Self, TypeAlias
 
-from pydantic import PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from halfmask._errors import HalfmaskError, PolicyError
-from halfmask._sections import REPLACED_KEYS, OneOf, Section, held_by, parts_of
+from halfmask._sections import (
+    REPLACED_KEYS,
+    ApprovalSection,
+    OneOf,
+    Section,
+    held_by,
+    parts_of,
+)
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -85,6 +92,8 @@ _TYPES = {
     "too_short": "a list that isn't empty",
     "string_too_short": "text that isn't empty",
     "string_too_long": "one character",
+    **dict.fromkeys(("date_type", "date_from_datetime_parsing"), "a date such as 2026-11-29"),
+    "date_from_datetime_inexact": "a date without a time",
 }
 #: Pydantic's words for a number beyond a bound, and ours.
 BOUNDS = {
@@ -101,7 +110,14 @@ class WrittenPolicy(Section):
     file_kind: ClassVar[FileKind]
     """The key that files of such a policy begin with."""
 
+    approval: ApprovalSection = Field(
+        default_factory=ApprovalSection,
+        description="Who approved the release, for whom, and why its thresholds were chosen.",
+    )
+
     _folder: Path | None = PrivateAttr(None)
+    _path: Path | None = PrivateAttr(None)
+    _text: str | None = PrivateAttr(None)
     _known: ClassVar[object] = None
 
     def __init__(self, **sections: object) -> None:
@@ -110,6 +126,37 @@ class WrittenPolicy(Section):
             super().__init__(**sections)
         except ValidationError as error:
             raise self._refused(error) from None
+
+    @model_validator(mode="after")
+    def _has_one_receiver(self) -> Self:
+        booked = getattr(getattr(self, "book", None), "receiver", None)
+        if self.approval.receiver is not None and booked not in {None, self.approval.receiver}:
+            raise PolicyError(
+                "has another receiver in [approval] than in [book].",
+                hint="Leave it out of [approval]: that of [book] counts.",
+            )
+        return self
+
+    @property
+    def path(self) -> Path | None:
+        """The file that it was loaded from."""
+        return self._path
+
+    @property
+    def text(self) -> str:
+        """What its file says; of a policy that was made in Python, its keys as JSON."""
+        if self._text is not None:
+            return self._text
+        return self.model_dump_json(by_alias=True, exclude_defaults=True, indent=1, fallback=str)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The names of columns that it drops."""
+        return ()
+
+    def labels(self) -> dict[str, list[list[str]]]:
+        """Return the labels of listed hierarchies: of each level above the values."""
+        return {}
 
     @classmethod
     def __pydantic_init_subclass__(cls, **more: object) -> None:
@@ -163,7 +210,9 @@ class WrittenPolicy(Section):
             ) from None
         except UnicodeDecodeError:
             raise PolicyError("The policy file isn't in UTF-8.") from None
-        return cls.from_toml(text, folder=where.parent)
+        made = cls.from_toml(text, folder=where.parent)
+        made._path = where  # noqa: SLF001 # of this class
+        return made
 
     @classmethod
     def from_toml(cls, text: str, *, folder: str | Path | None = None) -> Self:
@@ -191,7 +240,7 @@ class WrittenPolicy(Section):
             raise PolicyError("The policy nests its values too deeply.") from None
         check_kind(sections, cls.file_kind, PolicyError)
         policy = cls(**sections)
-        policy._folder = None if folder is None else Path(folder)
+        policy._folder, policy._text = None if folder is None else Path(folder), text
         return policy
 
 

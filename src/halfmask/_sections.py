@@ -6,6 +6,7 @@ A field of a dataclass is a key of its section. Bounds and the description of a 
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, partial
@@ -33,6 +34,7 @@ from pydantic import (
     StrictStr,
     Tag,
     create_model,
+    field_validator,
     model_validator,
 )
 
@@ -72,6 +74,33 @@ class Section(BaseModel):
 
     has_categories: ClassVar[bool] = False
     """Whether keys and words in it may be categories, which no error may show."""
+
+
+class ApprovalSection(Section):
+    """``[approval]``: who signs a release, for whom and why; its manifest and report state it."""
+
+    approver: StrictStr | None = Field(default=None, description="Who approved the release.")
+    date: dt.date | None = Field(default=None, description="When it was approved.")
+    receiver: StrictStr | None = Field(
+        default=None, description="Who gets the release; by default the receiver of [book]."
+    )
+    purpose: StrictStr | None = Field(default=None, description="What the receiver may do with it.")
+    thresholds: StrictStr | None = Field(
+        default=None, description="Why the parameters of the guarantees or rules were chosen."
+    )
+
+    @field_validator("date", mode="before")
+    @classmethod
+    def _is_date(cls, value: object) -> object:
+        """Refuse numbers, which pydantic takes for seconds since 1970."""
+        if isinstance(value, int | float):
+            raise PolicyError("must be a date such as 2026-11-29. Got a number.")
+        return value
+
+    def stated(self) -> dict[str, str]:
+        """Return what isn't empty, as texts."""
+        found = self.model_dump(mode="json", exclude_none=True)
+        return {name: text.strip() for name, text in found.items() if text.strip()}
 
 
 class Choice(Section):

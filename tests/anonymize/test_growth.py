@@ -96,6 +96,7 @@ def test_several_rules_find_their_columns_and_trees():
     assert k == 2
     assert rules.columns.tolist() == [0, 1, 0, 1]
     assert rules.offsets.tolist() == [0, 4, 6]
+    assert rules.shares is not None
     assert rules.shares.tolist() == [0.25] * 4 + [0.5] * 2
     assert rules.trees.tolist() == [0, 8, 8, 16, 16]
     assert rules.parents[:8].tolist() == [0, 0, 1, 2, 0, 0, 0, 0]

@@ -85,7 +85,7 @@ class Series:
                 quasi_identifiers=self.quasi_identifiers,
                 value=self.value,
             )
-            for each in sorted(folder.iterdir(), key=lambda it: int(it.name))
+            for each in sorted(folder.glob("*[0-9]"), key=lambda it: int(it.name))
         }
 
 

@@ -113,6 +113,53 @@ def test_a_node_is_shown_with_its_levels_and_taken(run, desk):
     assert "CANARY" not in str(said["points"])
 
 
+MASKS = """\
+halfmask = 1
+[columns]
+name = { role = "identifier" }
+age = { role = "insensitive", kind = "numeric", mask = { name = "round", base = 10 } }
+town = { role = "insensitive", kind = "categorical" }
+illness = { role = "insensitive", kind = "categorical" }
+"""
+
+
+def test_given_policies_are_compared_side_by_side(run, desk):
+    masks = desk.folder / "masks.toml"
+    masks.write_text(MASKS)
+    answer = run("explore", desk.table, desk.policy, masks, "--out", desk.out)
+
+    assert answer.status == 0
+    assert "policy.toml" in answer.out
+    assert "masks.toml" in answer.out
+    assert "distance of two columns" in answer.out
+    assert "CANARY" not in answer.out + answer.err
+    assert {it.name for it in desk.out.iterdir()} == {"comparison.csv", "comparison.json"}
+    said = json.loads((desk.out / "comparison.json").read_text())["policies"]
+    assert said["masks.toml"]["kind"] == "masked"
+    assert said["policy.toml"]["rows released"] == 80
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("MASKS", "--k", "4"),
+        ("MASKS", "--take", "1", "--policy-out", "mine.toml"),
+        ("MASKS", "one", "two"),
+        ("MASKS", "one", "--out", "two"),
+        ("MASKS", "MASKS"),
+    ],
+    ids=["k", "take", "outs", "out", "twice"],
+)
+def test_options_that_vary_one_policy_are_refused_with_several(run, desk, words):
+    masks = desk.folder / "masks.toml"
+    masks.write_text(MASKS)
+    answer = run(
+        "explore", desk.table, desk.policy, *(masks if it == "MASKS" else it for it in words)
+    )
+
+    assert (answer.status, answer.out) == (2, "")
+
+
 def test_the_exit_code_is_1_if_nothing_can_be_kept(run, desk):
     desk.policy.write_text(desk.policy.read_text().replace("k = 4", "k = 4000"))
     answer = run("explore", desk.table, desk.policy, "--methods", "mondrian", "--k", "999")

@@ -198,3 +198,39 @@ def test_open_shows_the_report(desk, run, monkeypatch):
     assert run("verify", desk.out, "--open").status == 0
 
     assert opened == [(desk.out / "report.html").as_uri()] * 2
+
+
+@pytest.mark.usefixtures("table")
+def test_method_and_suppression_are_those_of_the_policy(desk, run):
+    trees = desk.folder / "trees"
+    trees.mkdir()
+    ages = "\n".join(f"{age};{age // 20 * 20}+" for age in range(18, 81))
+    (trees / "age.csv").write_text(ages + "\n")
+    more = ("--method", "full-domain", "--suppression", "0.25", "--hierarchies", trees)
+    answer = run(*by_columns(desk, "-k", 5, *more, "--json"))
+
+    assert answer.status == 0, answer.err
+    policy = Policy.load(desk.folder / "out.policy.toml")
+    assert (policy.method.named, policy.recoding.named) == ("full-domain", "level")
+    assert policy.suppression.max_fraction == 0.25
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("-k", "5", "--method", "mondrain"), 1),
+        (("-k", "5", "--suppression", "1"), 1),
+        (("-k", "5", "--suppression", "-0.1"), 1),
+    ],
+)
+def test_a_method_or_share_that_cannot_be_is_refused(desk, run, words, status):
+    assert run(*by_columns(desk, *words)).status == status
+    assert not desk.out.exists()
+
+
+def test_a_share_of_0_is_given_too(desk, run):
+    answer = run("protect", desk.table, desk.policy, desk.out, "--suppression", "0")
+
+    assert answer.status == 2
+    assert "POLICY and options" in answer.err

@@ -52,7 +52,7 @@ def test_each_run_keeps_its_report(shop, capsys):
         assert main([*words, "--overwrite", "--report", "reports/of-{run}"]) == 0
         told.append(json.loads(capsys.readouterr().out)["report"])
 
-    assert sorted(told) == sorted(str(it.relative_to(shop)) for it in shop.glob("reports/*"))
+    assert sorted(told) == sorted(str(it.relative_to(shop)) for it in shop.glob("reports/*[!l]"))
     assert all(re.fullmatch(r"reports/of-\d{8}T\d{6}Z-[0-9a-f]{8}", it) for it in told)
     assert len(set(told)) == 2
 

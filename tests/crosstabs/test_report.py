@@ -12,7 +12,7 @@ from halfmask.crosstabs._dimension import flat_dimension
 from halfmask.crosstabs._pattern import Audit, HiddenPattern, PublishedCells, Sensitivity
 from halfmask.crosstabs._protections import Suppression, TableRounding
 from halfmask.crosstabs._released import ReleasedTable
-from halfmask.crosstabs._report import interval_text, owner_page, page_blocks
+from halfmask.crosstabs._report import interval_text, owner_blocks, page_blocks
 from halfmask.release import html_page
 
 #: Values of hidden cells, of which nothing else may be seen.
@@ -57,7 +57,7 @@ def test_the_released_page_has_intervals_and_no_hidden_value():
 
 
 def test_the_owners_page_says_what_is_sensitive_and_why():
-    page = owner_page([a_table()], Suppression())
+    page = html_page("", list(owner_blocks([a_table()], Suppression())))
 
     assert "777.125" in page
     assert "p-percent" in page
@@ -74,8 +74,8 @@ def test_the_owners_page_counts_other_cells_and_totals_that_were_added():
     ):
         other = replace(table, published=replace(table.published, **more))
         for protection in (Suppression(), TableRounding(base=5.0)):
-            assert text in owner_page([other], protection)
-            assert text not in owner_page([table], protection)
+            assert text in html_page("", list(owner_blocks([other], protection)))
+            assert text not in html_page("", list(owner_blocks([table], protection)))
             assert text not in html_page("t", list(page_blocks([other], protection)))
 
 
@@ -100,7 +100,7 @@ def test_distances_of_rounded_cells_stand_on_the_owners_page_alone():
     page = html_page("t", list(page_blocks([rounded], settings)))
 
     assert "A published sum of turnover of 50 can stand for each true one between 45 and" in page
-    assert "largest distance" in owner_page([rounded], settings)
+    assert "largest distance" in html_page("", list(owner_blocks([rounded], settings)))
     assert "distance" not in page
 
 

@@ -239,7 +239,9 @@ def test_the_next_copy_of_sqlite_replaces_the_last(tmp_path):
     copied(tmp_path, overwrite=True)
 
     assert rows(path, "select name from towns") == [("Bree",)]
-    assert {it.name for it in tmp_path.iterdir()} == {"shop.db", "masked.db", "masked.db.report"}
+    assert {it.name for it in tmp_path.iterdir()} == {
+        *("shop.db", "masked.db", "masked.db.report", "masked.db.report.owner.html")
+    }
 
 
 def test_what_a_dead_process_left_of_a_file_is_removed(tmp_path):

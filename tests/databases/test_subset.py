@@ -159,3 +159,19 @@ def test_the_kept_rows_are_those_of_a_naive_reference(tmp_path_factory, database
     found = {name: {row for (row,) in rows(path, f"select id from {name}")} for name in TABLES}
     assert found == expected(keys, sizes, cells, chosen)
     assert rows(path, "pragma foreign_key_check") == []
+
+
+def test_new_rows_of_a_table_join_the_copy_of_the_others(tmp_path):
+    """As the page proposes for a table that is too large to be copied whole each night."""
+    orders = POLICY[POLICY.index("[tables.orders") : POLICY.index("[tables.lines")]
+    others = POLICY.replace(orders, "[tables.orders]\ndrop = true\n")
+    new = f'{POLICY}[subset]\ntable = "orders"\nwhere = "id > 11"\n'
+
+    _, whole = copied(tmp_path, others, name="others.db")
+    _, part = copied(tmp_path, new, name="new.db")
+
+    people = {it for (it,) in rows(whole, "select id from people")}
+    buyers = {it for (it,) in rows(part, "select buyer from orders")}
+    assert len(people) == 4
+    assert len(buyers) == 2
+    assert buyers < people

@@ -67,6 +67,12 @@ def job(request):
 
 
 @pytest.fixture(autouse=True)
+def here(tmp_path_factory, monkeypatch):
+    """The folder of the process, where owner's pages of releases in a store lie."""
+    monkeypatch.chdir(tmp_path_factory.mktemp("here"))
+
+
+@pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Read 240 people in 5 parts, and write files of about 60 rows."""
     monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 50)

@@ -148,7 +148,7 @@ def test_only_a_release_is_overwritten(tmp_path, release):
     assert (tmp_path / "file").read_text() == "mine"
     assert contents(tmp_path / "old") != old
     assert verify(tmp_path / "old").holds
-    assert names(tmp_path) == ["file", "folder", "old"]
+    assert names(tmp_path) == ["file", "folder", "old", "old.owner.html"]
 
 
 @pytest.mark.parametrize("out", ["absent/out", "file/out", "x" * 300])
@@ -206,7 +206,7 @@ def test_the_system_refuses(tmp_path, monkeypatch, release, step, number):
                 assert "full" in str(caught.value) or "space" in str(caught.value).lower()
 
     assert before == contents(tmp_path)
-    assert names(tmp_path) == ["old"]
+    assert names(tmp_path) == ["old", "old.owner.html"]
 
 
 @pytest.mark.parametrize("fault", [KeyboardInterrupt, MemoryError, RuntimeError])
@@ -293,6 +293,6 @@ def test_killed_in_the_middle(tmp_path, release, limit):
 
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     assert before == contents(tmp_path / "out")
-    assert len(names(tmp_path)) == 2, "it was killed too early"
+    assert len(names(tmp_path)) == 4, "it was killed too early"
     protect_to(people(), WANTED, tmp_path / "new")
-    assert names(tmp_path) == ["new", "out"]
+    assert names(tmp_path) == ["new", "new.owner.html", "out", "out.owner.html"]

@@ -159,7 +159,7 @@ def test_many_parts_hold_all_rows_once(tmp_path, monkeypatch, in_batches):  # no
     files = release.manifest.files
     assert [file.name for file in files] == [f"data/part-{i:05d}.parquet" for i in range(4)]
     assert sum(file.n_rows for file in files) == 240
-    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "out.owner.html"]
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
         "data",
         "manifest.json",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ class StubBooking:
 
     sentences = ("Checked against <2> earlier releases.",)
     weaknesses = ("joined-releases: together k = 1.",)
+    section = SimpleNamespace(receiver="a partner")
 
     def __init__(self, out, *, refuses=False, fails=False):
         self.out, self.refuses, self.fails, self.noted = out, refuses, fails, []

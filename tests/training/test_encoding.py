@@ -107,6 +107,24 @@ def test_a_column_that_depends_in_one_row_only_is_found(seed):
     assert fitted.depends_.tolist() == [True, False, True, True, False]
 
 
+def test_what_standard_columns_are_made_of_is_what_swapping_finds():
+    """The same encoder, once as the default and once as anybody's."""
+    table = pl.DataFrame(
+        {
+            "a": [1.0, 2.0, 2.0, 5.0],
+            "job": ["x", "y", "x", "x"],
+            "same": [3.0] * 4,
+            "one": ["z"] * 4,
+            "b": [1, 1, 1, 2],
+        }
+    )
+    for names in (["a", "job", "same", "one"], ["job"], ["same"], table.columns):
+        own = Encoding(None, names).fit(table)
+        swapped = Encoding(FrozenEstimator(Standard().fit(table)), names).fit(table)
+        assert np.array_equal(own.depends_, swapped.depends_)
+        assert all(map(np.array_equal, own.parts_, swapped.parts_))
+
+
 def test_a_sparse_encoder_is_made_dense():
     rows = pd.DataFrame({"job": list("aab")})
     assert Encoding(OneHotEncoder(), ["job"]).fit(rows).encode(rows).tolist() == [

@@ -90,10 +90,10 @@ def test_a_class_below_k_leaves_no_model(monkeypatch):
 def test_one_row_with_a_representative_of_its_own_leaves_no_model(monkeypatch):
     """The second of four representatives differs for one row only."""
 
-    def leaking(found, representatives):
-        rows, labels = real(found, representatives)
-        rows[len(rows) // 4, 0] += 1e-9
-        return rows, labels
+    def leaking(found, representatives, **settings):
+        written = real(found, representatives, **settings)
+        written.rows[len(written.rows) // 4, 0] += 1e-9
+        return written
 
     real = Partitioned.written
     rows, y = people()

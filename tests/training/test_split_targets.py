@@ -11,8 +11,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from halfmask._errors import DataError, ParameterError
-from halfmask.training import cross_fitted
-from halfmask.training._split_targets import is_several, split_targets_of
+from halfmask.training import _split_targets, cross_fitted
+from halfmask.training._split_targets import drawn, is_several, split_targets_of
 
 ROWS = np.random.default_rng(0).normal(size=(60, 2))
 Y = (ROWS[:, 0] > 0).astype(int)
@@ -216,3 +216,21 @@ def test_what_says_nothing_of_rows_is_no_guide(guide):
 def test_a_list_is_of_guides_or_of_what_is_said_of_each_row(guide, several):
     """Of two rows: a list of two is one thing of each, unless its members say something of both."""
     assert is_several(guide, 2) is several
+
+
+def test_a_model_learns_so_many_rows_and_each_label(monkeypatch):
+    sizes = []
+
+    class Sized(KNeighborsClassifier):  # type: ignore[misc] # scikit-learn ships no types
+        def fit(self, rows, y):
+            sizes.append((len(rows), len(np.unique(y))))
+            return super().fit(rows, y)
+
+    rare = np.where(np.arange(60) < 3, 2, Y)
+    monkeypatch.setattr(_split_targets, "MOST_LEARNED", 2)
+    found = cross_fitted(Sized(1), ROWS, rare, cv=3, random_state=0)
+    assert found.shape == (60, 3)
+    assert all(3 <= rows <= 5 and labels == 3 for rows, labels in sizes)
+    numbers = drawn(LinearRegression(), ROWS[:, 0], 10, seed=0)
+    assert len(np.unique(numbers)) == 10
+    assert np.array_equal(drawn(LinearRegression(), ROWS[:, 0], 60, seed=0), np.arange(60))

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import time
 import warnings
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from unittest import mock
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ablation.scene import Answers, answers, fitted
 from halfmask.guarantees import KAnonymity
-from halfmask.training import AnonymizedEstimator
+from halfmask.training import AnonymizedEstimator, _candidates, _selection, _split_targets
 from halfmask.training._candidates import Partitioned, TrainingData, partitioned
 from halfmask.training._encoding import Encoding
 from halfmask.training._representatives import CENTROID, QUANTILE_SPREAD
 from halfmask.training._split_targets import cross_fitted, one_hot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from ablation.scene import Scene
+
+Fitted = TypeVar("Fitted")
 
 
 @dataclass(frozen=True)  # without slots: what arms share is kept
@@ -31,6 +36,15 @@ class Setup:
     """A scene, encoded, with a cross-fitted guide: what all arms of it share."""
 
     scene: Scene
+    #: CPU seconds of the fit, of arms that are compared by it.
+    spent: list[float] = field(default_factory=list)
+
+    def timed(self, fit: Callable[[], Fitted]) -> Fitted:
+        """Return what is fitted, and note its CPU seconds."""
+        start = time.process_time()
+        found = fit()
+        self.spent[:] = [time.process_time() - start]
+        return found
 
     @cached_property
     def encoding(self) -> Encoding:
@@ -70,7 +84,7 @@ class Setup:
 
 
 def raw(setup: Setup) -> Answers:
-    model = fitted(setup.scene.model(), setup.train, setup.scene.y)
+    model = setup.timed(lambda: fitted(setup.scene.model(), setup.train, setup.scene.y))
     return answers(model, setup.train, setup.test)
 
 
@@ -80,7 +94,8 @@ def raw_regularized(setup: Setup) -> Answers:
 
 
 def _represented(setup: Setup, partition: Partitioned, name: str) -> Answers:
-    model = fitted(setup.scene.model(), *partition.written(partition.represented(name)))
+    written = partition.written(partition.represented(name))
+    model = fitted(setup.scene.model(), *written.of_people())
     return answers(model, setup.train, setup.test)
 
 
@@ -131,12 +146,33 @@ def _of_estimator(setup: Setup, **settings: Any) -> Answers:  # noqa: ANN401 # t
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        rows, _ = model.fit_protect(scene.train, scene.y)
+        rows, _ = setup.timed(lambda: model.fit_protect(scene.train, scene.y))
     _, counts = np.unique(rows[:, model.encoder_.depends_], axis=0, return_counts=True)
     if counts.min() < scene.k:
         raise AssertionError("A class has fewer than k rows.")
     return answers(model, scene.train, scene.test)
 
+
+def _without(names: Sequence[str]) -> Callable[[Setup], Answers]:
+    """Return the defaults without some of what makes a fit quick."""
+
+    def arm(setup: Setup) -> Answers:
+        with ExitStack() as stack:
+            for name in names:
+                module, attribute, value = QUICKER[name]
+                stack.enter_context(mock.patch.object(module, attribute, value))
+            return landed(setup)
+
+    return arm
+
+
+ALL = 10**9
+#: What makes a fit quick, and what takes it away.
+QUICKER: dict[str, tuple[Any, str, object]] = {
+    "weights": (_candidates, "weighs", lambda _: False),
+    "few people to choose by": (_selection, "ENOUGH", ALL),
+    "few rows to guide": (_split_targets, "MOST_LEARNED", ALL),
+}
 
 #: Arms that earned nothing are gone with their code; docs/accuracy-and-attacks.md has figures.
 ARMS: dict[str, Callable[[Setup], Answers]] = {
@@ -150,4 +186,7 @@ ARMS: dict[str, Callable[[Setup], Answers]] = {
     "Guided, centroid, transformed": transformed,
     "default": landed,
     "default, rows chosen": rows_chosen,
+    "default, guided by labels": lambda setup: _of_estimator(setup, split_targets="labels"),
+    **{f"default, without {name}": _without([name]) for name in QUICKER},
+    "default, without all of them": _without(list(QUICKER)),
 }

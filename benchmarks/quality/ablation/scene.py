@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from lightgbm import LGBMClassifier, LGBMRegressor
 from sklearn.base import clone, is_classifier
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -36,6 +37,9 @@ def model_named(name: str, seed: int, *, regression: bool, regularized: bool = F
         kind = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
         steps = {"max_iter": 50, "learning_rate": 0.05 if regularized else 0.2}
         return kind(**steps, early_stopping=False, random_state=seed)
+    if name == "lightgbm":
+        booster = LGBMRegressor if regression else LGBMClassifier
+        return booster(n_jobs=1, verbose=-1, random_state=seed)
     kind = MLPRegressor if regression else MLPClassifier
     penalty = 1.0 if regularized else 1e-4
     settings = {"alpha": penalty, "max_iter": 25, "learning_rate_init": 0.003}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from halfmask.data import Hierarchy
     from halfmask.guarantees import Guarantee
     from halfmask.kernels.partition.criteria import Rules
-    from halfmask.kernels.partition.records import Guide, RecordBuffers, RecordColumns
+    from halfmask.kernels.partition.records import Guide, RecordBuffers, RecordColumns, Room
 
 
 VECTOR_BYTES = 16
@@ -86,6 +86,7 @@ def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
             codes, axes, sensitive=sensitive, rules=rules, k=k, block_rows=rows, weights=weights
         )
     guides = plan.guides if plan.guides is not None else np.zeros((n, 0))
+    n_guides = guides.shape[1]
     front = _pack(codes, n_codes, sensitive, guides)
     back = front.copy()  # touched before the loops run: the first touch of a page is slow
     grower = Grower(
@@ -98,7 +99,7 @@ def grow_partition(  # noqa: PLR0913 # each says one thing, by its name
             len(sensitive),
         ),
         rules=rules,
-        guide=Guide(guides.shape[1], plan.min_gain, GUIDE_BINS),
+        guide=Guide(n_guides, plan.min_gain, GUIDE_BINS) if n_guides else None,
         k=k,
         strict=plan.strict,
     )
@@ -160,6 +161,7 @@ def engine_rules(
         _parents(criterion.hierarchy, sensitive[places[criterion.column]].n_values)
         for criterion in kept
     ]
+    others = any(criterion.rule != "distinct-l" for criterion in kept)
     rules = Rules(
         np.array([RULES[criterion.rule] for criterion in kept], dtype=np.int64),
         np.array([places[criterion.column] for criterion in kept], dtype=np.int64),
@@ -167,7 +169,7 @@ def engine_rules(
         np.concatenate([[0], np.cumsum([column.n_values for column in sensitive])]).astype(
             np.int64
         ),
-        np.concatenate([*shares, np.zeros(0)]),
+        np.concatenate([*shares, np.zeros(0)]) if others else None,
         np.concatenate([*trees, np.zeros(0, dtype=np.int64)]),
         np.concatenate([[0], np.cumsum([len(tree) for tree in trees])]).astype(np.int64),
     )
@@ -237,7 +239,7 @@ class Grower:
     buffers: RecordBuffers
     columns: RecordColumns
     rules: Rules
-    guide: Guide
+    guide: Guide | None
     k: int
     strict: bool
 
@@ -272,6 +274,7 @@ class Grower:
     ) -> tuple[Partition, NDArray[np.int64], NDArray[np.int64]]:
         from halfmask.kernels.partition.growing import TreeRoom, grow  # noqa: PLC0415 # compiles late
 
+        lanes = self.buffers.lanes[0]
         rows, d = run[1] - run[0], len(self.columns.scale)
         most = rows // self.k + 1
         tree = TreeRoom(
@@ -285,6 +288,9 @@ class Grower:
             np.empty(most, dtype=np.int64),
             np.empty(most, dtype=np.int64),
             cell_of_row,
+            np.empty(lanes.shape[1], dtype=lanes.dtype),
+            np.empty(lanes.shape[1], dtype=lanes.dtype),
+            np.empty((most + 1, 4), dtype=np.int64),
         )
         nodes, cells = grow(
             self.buffers,
@@ -295,6 +301,7 @@ class Grower:
             self.strict,
             run,
             whole,
+            self._room(),
             tree,
         )
         partition = Partition(
@@ -307,6 +314,25 @@ class Grower:
             sizes=tree.sizes[:cells].copy(),
         )
         return partition, tree.firsts[:cells].copy(), tree.sides[:cells].copy()
+
+    def _room(self) -> Room:
+        from halfmask.kernels.partition.growing import Room  # noqa: PLC0415 # compiles late
+
+        d, values = len(self.columns.scale), int(self.rules.offsets[-1])
+        guides, bins = (self.guide.lanes, self.guide.bins) if self.guide else (0, 0)
+        return Room(
+            histogram=np.zeros(4 * max(bins, 256), dtype=np.int64),
+            tried=np.zeros(d, dtype=np.bool_),
+            counts=np.zeros((4, values + 1), dtype=np.int64),
+            scratch=np.zeros((4, values)),
+            sums=np.zeros(guides * d * bins, dtype=np.uint64),
+            shifts=np.zeros(d, dtype=np.uint64),
+            bases=np.zeros(d, dtype=np.uint64),
+            gains=np.zeros(d),
+            cuts=np.zeros(d, dtype=np.int64),
+            totals=np.zeros(guides),
+            lefts=np.zeros(guides),
+        )
 
 
 def _grafted(top: Partition, branches: list[Partition], before: NDArray[np.int32]) -> Partition:

@@ -286,6 +286,8 @@ class EventsManifest(EventsDetails):
         Of the output, in the order of their lines.
     claims
         What is claimed of the lines.
+    approval
+        As of `Manifest`.
     release, counts, fields, failures, panes, risk
         As of the details.
 
@@ -307,6 +309,7 @@ class EventsManifest(EventsDetails):
     policy_sha256: str
     files: tuple[DataFile, ...]
     claims: tuple[EventClaim, ...] = ()
+    approval: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def lines(self) -> int:
@@ -344,6 +347,7 @@ class EventsManifest(EventsDetails):
             claims=tuple(each.stated() for each in self.claims),
             weaknesses=tuple(map(weakness_sentence, self.weaknesses)),
             details=self.to_details(),
+            approval=self.approval,
         )
 
 
@@ -368,6 +372,7 @@ def events_manifest(manifest: Manifest) -> EventsManifest:
         software=manifest.software,
         policy_sha256=manifest.policy_sha256,
         files=manifest.files,
+        approval=manifest.approval,
         claims=tuple(_claim(it, n) for n, it in enumerate(manifest.claims, start=1)),
         **{each.name: getattr(details, each.name) for each in fields(EventsDetails)},
     )

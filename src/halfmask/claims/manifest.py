@@ -120,6 +120,9 @@ class Manifest:
         Facts that only this kind of release has, as JSON.
     report_sha256
         The hash of report.html; ``None`` before it is written.
+    approval
+        Who approved the release, when, for which receiver and purpose, and why its thresholds
+        were chosen, as far as the policy says it.
 
     Examples
     --------
@@ -140,19 +143,21 @@ class Manifest:
     weaknesses: tuple[str, ...] = ()
     details: Mapping[str, Json] = field(default_factory=dict)
     report_sha256: str | None = None
+    approval: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Json]:
         """Return the manifest as the JSON object that `read_manifest` reads."""
         report: dict[str, Json] = (
             {} if self.report_sha256 is None else {"report": {"sha256": self.report_sha256}}
         )
+        approval: dict[str, Json] = {"approval": dict(self.approval)} if self.approval else {}
         return {
             "format": FORMAT,
             "version": VERSION,
             "kind": self.kind,
             "created": self.created,
             "software": dict(self.software),
-            "policy": {"sha256": self.policy_sha256},
+            "policy": {"sha256": self.policy_sha256, **approval},
             "files": [each.to_dict() for each in self.files],
             "claims": [each.to_dict() for each in self.claims],
             "weaknesses": list(self.weaknesses),

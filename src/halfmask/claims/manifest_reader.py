@@ -110,16 +110,18 @@ def _manifest(top: At, *, of_output: bool) -> Manifest:
         optional=("report",),
     )
     kind = at["kind"].text()
+    policy = at["policy"].keys("sha256", optional=("approval",))
     return Manifest(
         kind=kind,
         created=at["created"].like(CREATED, "a time in UTC such as 2026-11-21T09:00:00Z"),
         software=at["software"].values(At.text),
-        policy_sha256=_hash_of(at["policy"]),
+        policy_sha256=policy["sha256"].sha256(),
         files=at["files"].each(lambda it: _file(it, None if of_output else "data")),
         claims=at["claims"].each(_synthetic_claim if kind == SYNTHETIC else _claim),
         weaknesses=at["weaknesses"].texts(),
         details=at["details"].mapping(),
         report_sha256=_hash_of(at["report"]) if "report" in at else None,
+        approval=policy["approval"].values(At.text) if "approval" in policy else {},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
@@ -155,7 +155,7 @@ class TakenPoint:
 
 #: Points that are shown unless more is asked for.
 FEW_POINTS = 20
-#: What is said of the losses of a node.
+#: The losses of a node, and its suppressed rows.
 LOSSES = ("loss", "search", "suppressed")
 
 
@@ -163,17 +163,19 @@ LOSSES = ("loss", "search", "suppressed")
 def explore(
     table: str = TABLE,
     policy: str = argument("POLICY: The policy to vary."),
-    out: str | None = argument(
-        "[OUT]: The folder to create for the picture, the numbers and a policy file for each "
-        "point.",
+    more: list[str] | None = argument(
+        "[POLICY]... [OUT]: More policies, files that end in .toml, to be compared with the first. "
+        "OUT is the folder to create for the numbers; of one policy also for the picture and a "
+        "policy file for each point.",
         None,
     ),
     *,
+    folder: str | None = option("--out -o OUT: The same as OUT, as an option."),
     grid: GridOptions,
+    taken: TakenPoint,
     population: str | None = POPULATION,
     key_file: str | None = KEY_FILE,
     pseudonyms: PseudonymVault,
-    taken: TakenPoint,
     overwrite: bool = flag("--overwrite: Replace an earlier exploration in OUT, and --policy-out."),
     saying: SayingOptions,
 ) -> int:
@@ -188,15 +190,30 @@ def explore(
     lose least are listed with their levels, loss by column and suppressed rows. --take writes one
     of them as a policy.
 
+    With two or more policies, nothing is varied. Each is applied to TABLE, and the releases are
+    compared: what is released, how far it is from TABLE, and how often attacks succeed. Classes,
+    masks and synthetic rows are measured alike.
+
     OUT gets frontier.svg, points.csv, exploration.json, and a policy file for each point, which
     halfmask protect takes. These are for the owner of the table: they show the risk of the raw
     table. They hold no cell of it, but they are no release. The exit code is 1 if no policy can be
     kept.
     """
+    others = [it for it in more or () if it.lower().endswith(".toml")]
+    out = _out_of([it for it in more or () if it not in others], folder)
     _check_out(out, overwrite=overwrite, is_taken=taken.take is not None)
     taken.check(overwrite=overwrite)
     key = key_in(key_file)
-    vault = pseudonyms.open(table, policy)
+    vault = pseudonyms.open(table, policy, *others)
+    if others:
+        if grid != replace(GridOptions(), seed=grid.seed) or taken.take is not None:
+            raise UsageError(
+                "Several policies are given, and an option to vary one.",
+                hint="With several policies, only --seed, --population, --key-file and --vault go.",
+            )
+        files = [policy, *others]
+        given = {"random_state": grid.seed, "population": population, "key": key, "vault": vault}
+        return _compare(table, files, out, saying, given, overwrite=overwrite)
     wanted = rooms.microdata.Policy.load(policy)
     with saying.stages() as stages:
         found = rooms.microdata.explore(
@@ -213,13 +230,59 @@ def explore(
             found.write(out, overwrite=overwrite)
         taken.write(found, overwrite=overwrite)
     if saying.as_json:
-        more = {} if taken.take is None else {"taken": taken.policy_out}
-        say_json({"ok": bool(found.points), "out": out, **more, **found.to_dict()})
+        said = {} if taken.take is None else {"taken": taken.policy_out}
+        say_json({"ok": bool(found.points), "out": out, **said, **found.to_dict()})
     else:
         _show(found, out, console(), verbose=saying.verbose)
         if taken.policy_out is not None:
             console().print(f"Policy    {printable(taken.policy_out)}", soft_wrap=True)
     return 0 if found.points else 1
+
+
+def _out_of(given: list[str], folder: str | None) -> str | None:
+    """Return the folder to make, which is named once."""
+    named = [*given, *([] if folder is None else [folder])]
+    if len(named) > 1:
+        raise UsageError(
+            "OUT is given twice.", hint="Policies to compare are files that end in .toml."
+        )
+    return named[0] if named else None
+
+
+def _compare(
+    table: str,
+    files: list[str],
+    out: str | None,
+    saying: SayingOptions,
+    given: dict[str, Any],
+    *,
+    overwrite: bool,
+) -> int:
+    """Compare the releases by several policies, by the names of their files."""
+    short = [Path(it).name for it in files]
+    names = short if len(set(short)) == len(files) else files
+    if len(set(names)) < len(files):
+        raise UsageError("A policy is given twice.")
+    policies = dict(zip(names, map(rooms.microdata.Policy.load, files), strict=True))
+    with saying.stages() as stages:
+        found = rooms.microdata.exploring.compare_policies(
+            table, policies, progress=stages, **given
+        )
+        if out is not None:
+            stages("writing")
+            found.write(out, overwrite=overwrite)
+    kept = [it for it in policies if "refused" not in found.measures[it]]
+    if saying.as_json:
+        say_json({"ok": bool(kept), "out": out, **found.to_dict()})
+        return 0 if kept else 1
+    frame, screen = found.to_frame(), console()
+    shown = listing(*map(printable, frame.columns), right=tuple(frame.columns[1:]))
+    for row in frame.rows():
+        shown.add_row(*map(printable, row))
+    screen.print("\nThe table and each policy", style="bold")
+    screen.print(shown)
+    screen.print(f"\n{rooms.microdata.exploring.NOTE}", soft_wrap=True)
+    return 0 if kept else 1
 
 
 def _check_out(out: str | None, *, overwrite: bool, is_taken: bool) -> None:

@@ -33,38 +33,42 @@ class ChosenColumns:
 
     heading: ClassVar = "Without POLICY"
     quasi_identifiers: str | None = option(
-        f"--quasi-identifiers {COLUMNS}: Without POLICY: every column that an attacker could know."
+        f"--quasi-identifiers {COLUMNS}: Every column that an attacker could know."
     )
     sensitive: str | None = option(
-        f"--sensitive {COLUMNS}: Without POLICY: columns whose values nobody may learn about a "
-        "person."
+        f"--sensitive {COLUMNS}: Columns whose values nobody may learn about a person."
     )
-    label: str | None = option(
-        "--label COLUMN: Without POLICY: the column that a model will predict."
-    )
-    k: int | None = option("-k ROWS: Without POLICY: the k of k-anonymity.", min=2)
+    label: str | None = option("--label COLUMN: The column that a model will predict.")
+    k: int | None = option("-k ROWS: The k of k-anonymity.", min=2)
     l: int | None = option(
-        "-l VALUES: Without POLICY: the l of distinct l-diversity, for each column of "
+        "-l VALUES: The l of distinct l-diversity, for each column of "
         "--sensitive. The default is what halfmask describe proposes, at least 2.",
         min=2,
     )
     person: str | None = option(
-        "--person COLUMN: Without POLICY: the identifier that says whose row it is. Guarantees "
+        "--person COLUMN: The identifier that says whose row it is. Guarantees "
         "then count each person once."
     )
     hierarchies: str | None = option(
-        "--hierarchies DIR: Without POLICY: a folder of hierarchies of quasi-identifiers, as in "
+        "--hierarchies DIR: A folder of hierarchies of quasi-identifiers, as in "
         "DIR/age.csv. A / in the name of a column is %2F in that of its file."
     )
+    method: str | None = option(
+        "--method NAME: Without POLICY: how classes are found: mondrian, guided, mdav or "
+        "full-domain. By default mondrian, and guided with --label."
+    )
+    suppression: float | None = option(
+        "--suppression SHARE: Without POLICY: the share of rows, 0 to 1, that may be left out. By "
+        "default 0.02."
+    )
     missing: list[str] | None = option(
-        "--missing TEXT: Without POLICY: a text that marks a missing cell, such as ?; may be "
-        "given more than once."
+        "--missing TEXT: A text that marks a missing cell, such as ?; may be given more than once."
     )
 
     @property
     def given(self) -> bool:
         """Whether any of it was given."""
-        return any(astuple(self))
+        return any(it is not None for it in astuple(self))
 
     def make(self, table: str, head: HeaderOptions, *, folder: Path) -> rooms.microdata.MadePolicy:
         """Return the policy that follows for a table, which is read for it, to lie in a folder."""
@@ -93,6 +97,8 @@ class ChosenColumns:
             l=self.l,
             person=self.person,
             hierarchies=self.hierarchies,
+            method=self.method,
+            suppression=self.suppression,
             folder=folder,
         )
         return made.with_text(rooms.description.reading_section.with_reading(made.text, options))

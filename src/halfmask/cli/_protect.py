@@ -40,6 +40,11 @@ POPULATION = option(
     "--population PEOPLE: A table of the population that TABLE was drawn from, which "
     "guarantees such as k-map need. The risk is then also counted in the population."
 )
+ALSO = option(
+    "--also FILE: Also write the released rows as a file of SPSS (.sav), Stata (.dta) or Excel "
+    "(.xlsx), which halfmask verify --also compares with OUT. If TABLE is of SPSS, Stata or SAS, "
+    "columns keep their labels, and codes where values are unchanged."
+)
 REPLACED = flag(
     "--overwrite: Replace an earlier release in OUT. In an object store both stay, and the object "
     "latest.txt in OUT names the new one."
@@ -94,6 +99,7 @@ def protect(
     folder: str | None = option("--out -o OUT: The same as OUT, as an option."),
     chosen: ChosenColumns,
     overwrite: bool = REPLACED,
+    also: str | None = ALSO,
     given: ReleaseInputs,
     booked: BookOptions,
     report: str | None = option(
@@ -124,7 +130,7 @@ def protect(
     """
     if is_whole_database(table, head):
         unused: tuple[object, ...] = (chosen.given, given.persons, given.population, given.strict)
-        unused += (head.options(), show, where_run.engine, budget.ledger, budget.dataset)
+        unused += (head.options(), show, where_run.engine, budget.ledger, budget.dataset, also)
         check_database_options(policy, folder or out, unused)
         key, vault = key_in(given.key_file), given.pseudonyms.open(policy or "")
         urls = table, policy or "", folder or out or ""
@@ -149,6 +155,7 @@ def protect(
         where_run=where_run,
         saying=saying,
         overwrite=overwrite,
+        also=also,
         show=show,
         kept=kept,
         more=more,
@@ -212,18 +219,34 @@ def make_release(
     saying: SayingOptions,
     overwrite: bool,
     show: bool,
+    also: str | None = None,
     kept: AbstractContextManager[None] = nullcontext(),  # noqa: B008 # it has no state
     more: Mapping[str, object] | None = None,
     **given: Any,  # noqa: ANN401 - of `protect_to`
 ) -> None:
     """Make a release of any kind, and say what came of it."""
+    if also is not None:
+        from halfmask.release import check_export  # noqa: PLC0415 # half a second
+
+        check_export(also, overwrite=overwrite)
+        if "://" in out:
+            raise UsageError(
+                "--also reads the release again, which must be a folder on this machine.",
+                hint="Leave it out, or give a folder as OUT and copy it.",
+            )
     ledger = budget.open(table, is_read_otherwise=bool(options))
     given["book"] = booked.open(policy, given["vault"])
     opened = opened_by(table, policy, options) if options else table
     with kept, where_run.connected() as engine, saying.stages() as stages:
         given |= {"engine": engine, "ledger": ledger, "progress": stages}
         release = rooms.microdata.protect_to(opened, policy, out, overwrite=overwrite, **given)
-    say_release(release, release.run or out, saying, show=show, **(more or {}))
+        if also is not None:
+            from halfmask.release import export_release  # noqa: PLC0415 # the same
+
+            stages("exporting")
+            export_release(out, also, labels=table, overwrite=overwrite)
+    told = {**(more or {}), **({} if also is None else {"also": also})}
+    say_release(release, release.run or out, saying, show=show, **told)
 
 
 def _check_masks_alone(inputs: ReleaseInputs, budget: ReleaseLedger) -> None:
@@ -351,6 +374,7 @@ def synthesize(
     out: str = argument("OUT: The folder to create for the release."),
     *,
     overwrite: bool = REPLACED,
+    also: str | None = ALSO,
     key_file: str | None = KEY_FILE,
     pseudonyms: PseudonymVault,
     booked: BookOptions,
@@ -387,6 +411,7 @@ def synthesize(
         where_run=where_run,
         saying=saying,
         overwrite=overwrite,
+        also=also,
         show=show,
         key=key_in(key_file),
         vault=pseudonyms.open(policy),

@@ -110,3 +110,4 @@ def _show(copied: rooms.databases.MaskedDatabase, folder: str) -> None:
         for each in copied.left_out:
             out.print(f"  {printable(each)}")
     out.print(f"Manifest and report: {printable(folder)}")
+    out.print(f"Owner's page: {printable(folder.rstrip('/'))}.owner.html", soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -355,7 +355,6 @@ class _View:
     sum_up: Callable[[Release[Any], Console], None] | None = None
     warnings: Callable[[Release[Any]], Sequence[str]] | None = None
     uncovered: str = "The claims don't cover this"
-    owners_page: str | None = None
 
 
 _VIEWS = {
@@ -384,7 +383,6 @@ _VIEWS = {
         measured=show_tables,
         warnings=warnings_of_tables,
         uncovered="The rules don't protect from this",
-        owners_page=OWNER,
     ),
     "private-microdata": _View(
         measured=_show_not_stated, uncovered="The guarantee doesn't cover this"
@@ -397,13 +395,14 @@ def say_release(
 ) -> None:
     """Say what came of it, as JSON or for readers, and open the report if that is asked for."""
     view = _VIEWS.get(release.kind.name, _View())
-    facts = {**_as_dict(release, view, out), **more}
-    saying.say(facts, lambda: _show(release, view, out, console(), verbose=saying.verbose))
+    policy = more.get("policy")
+    facts = {**_as_dict(release, view, out, policy if isinstance(policy, str) else None), **more}
+    saying.say(facts, lambda: _show(release, view, facts, console(), verbose=saying.verbose))
     if show:
         open_report(out)
 
 
-def _as_dict(release: Release[Any], view: _View, out: str) -> dict[str, object]:
+def _as_dict(release: Release[Any], view: _View, out: str, policy: str | None) -> dict[str, object]:
     manifest, verification = release.written
     levels, numbers = (
         {name: manifest.details[name] for name in names if name in manifest.details}
@@ -412,7 +411,9 @@ def _as_dict(release: Release[Any], view: _View, out: str) -> dict[str, object]:
     return {
         "release": out,
         "report": os.path.join(out, REPORT),  # noqa: PTH118 - as the user wrote it
-        **({} if (page := _owners_page(view, out)) is None else {"owners_page": page}),
+        **({} if (page := _owners_page(out)) is None else {"owners_page": page}),
+        # The owner's page has all paths; what is printed here may be logged.
+        "attack": release.briefing.command(RELEASE=out, POLICY=policy),
         "rows": dict(release.rows),
         **levels,
         "verification": verification.to_dict(),
@@ -436,23 +437,27 @@ def show_checked(release: Release[Any], screen: Console) -> None:
         screen.print(f"- {printable(sentence)}", soft_wrap=True)
 
 
-def _owners_page(view: _View, out: str) -> str | None:
+def _owners_page(out: str) -> str | None:
     """Return where the page is that isn't part of the release: in this folder for an address."""
-    if view.owners_page is None:
-        return None
     name = out.rstrip("/")
-    page = f"{name.rpartition('/')[2] if '://' in name else name}{view.owners_page}"
+    page = f"{name.rpartition('/')[2] if '://' in name else name}{OWNER}"
     return page if Path(page).is_file() else None
 
 
-def _show(release: Release[Any], view: _View, out: str, screen: Console, *, verbose: bool) -> None:
+def _show(
+    release: Release[Any],
+    view: _View,
+    facts: Mapping[str, Any],
+    screen: Console,
+    *,
+    verbose: bool,
+) -> None:
     """Show where the release and its report lie, the claims, and what was measured."""
     manifest, verification = release.written
-    report = os.path.join(out, REPORT)  # noqa: PTH118 - as the user wrote it
     screen.print()
-    screen.print(f"Release  {printable(out)}, {view.rows(release)}", soft_wrap=True)
-    screen.print(f"Report   {printable(report)}", soft_wrap=True)
-    if (page := _owners_page(view, out)) is not None:
+    screen.print(f"Release  {printable(facts['release'])}, {view.rows(release)}", soft_wrap=True)
+    screen.print(f"Report   {printable(facts['report'])}", soft_wrap=True)
+    if (page := facts.get("owners_page")) is not None:
         screen.print(f"Owner    {printable(page)}, which isn't part of it", soft_wrap=True)
     screen.print("\nClaims, verified on disk", style="bold")
     view.claims(verification.claims, screen)
@@ -465,6 +470,9 @@ def _show(release: Release[Any], view: _View, out: str, screen: Console, *, verb
         for weakness in weaknesses:
             screen.print(f"- {printable(weakness)}", soft_wrap=True)
     screen.print()
+    if (command := facts["attack"]) is not None:
+        ran = "ran when it was made; again" if release.briefing.attacked else "none was run; run"
+        screen.print(f"Attacks   {ran}: {printable(command)}", soft_wrap=True)
     if view.sum_up is None:
         screen.print(f"See {REPORT} for {len(weaknesses)} weaknesses that remain.")
         return

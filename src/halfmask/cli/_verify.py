@@ -142,6 +142,10 @@ class OwnersFiles:
         "--earlier RELEASE: For tables of counts and sums: a release that was published before "
         "and that the manifest names; may be given more than once."
     )
+    also: str | None = option(
+        "--also FILE: A file of SPSS, Stata or Excel that halfmask protect --also wrote: each of "
+        "its cells must be that of the release."
+    )
     policy: str | None = option(
         "--policy POLICY: The policy by which --originals or --population is read, such as which "
         "texts mean missing. For --population it also builds the hierarchies, by files or rules."
@@ -162,6 +166,7 @@ class OwnersFiles:
             originals=self._originals(folder),
             copy=self.copy,
             earlier=self.earlier,
+            also=self.also,
             engine=engine,
         )
 

@@ -191,7 +191,9 @@ class TablesPolicy(WrittenPolicy):
     @property
     def sha256(self) -> str:
         """The hash of the policy's content."""
-        unsaid = {"book"} if self.book is None else set()  # policies without it keep their hash
+        # Policies without them keep their hash.
+        unsaid = {"book"} if self.book is None else set()
+        unsaid |= set() if self.approval.stated() else {"approval"}
         said = self.model_dump(mode="json", exclude=unsaid)
         text = json.dumps(said, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from halfmask._errors import ParameterError, PolicyError, ReleaseError
+from halfmask._errors import PolicyError, ReleaseError
 from halfmask.claims.crosstab_manifest import (
     STATE,
     VALUE,
@@ -27,17 +25,18 @@ from halfmask.crosstabs._opening import open_cells
 from halfmask.crosstabs._protect import check_asked, protect_cells, record_key_of
 from halfmask.crosstabs._protections import PrivateCounts, Suppression
 from halfmask.crosstabs._released import ReleasedTable, released_tables
-from halfmask.crosstabs._report import owner_page, page_blocks
+from halfmask.crosstabs._report import owner_blocks, page_blocks
 from halfmask.crosstabs._tabulate import open_rows
 from halfmask.crosstabs._writing import file_names, write_tables
-from halfmask.data import Source, atomic_file, frame_given
-from halfmask.data.io.formats import is_object_address
+from halfmask.data import Source, frame_given
 from halfmask.release import Release, ReleaseKind, RowFiles
 from halfmask.release.booking import Leaving
+from halfmask.release.briefing import Briefing
 from halfmask.verifier.checks import VerifyInputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import polars as pl
 
@@ -49,9 +48,6 @@ if TYPE_CHECKING:
     from halfmask.release.booking import Booking
     from halfmask.release.page import AnyBlock
     from halfmask.release.release import ShownTable
-
-#: What follows the name of a release in that of its owner's page.
-OWNER: Final = ".owner.html"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)  # its tables hold true values
@@ -172,7 +168,8 @@ def _check_columns(tables: Sequence[ReleasedTable]) -> None:
 
 @contextmanager
 def files(release: Release[TablesFacts], job: WriteJob) -> Iterator[RowFiles]:
-    """Yield how the tables are written; the owner's page appears when they are verified."""
+    """Yield how the tables are written."""
+    del job
     facts, policy = release.facts, release.policy
 
     def write(folder: Path) -> Sequence[DataFile]:
@@ -190,25 +187,7 @@ def files(release: Release[TablesFacts], job: WriteJob) -> Iterator[RowFiles]:
                 "The tables were protected without those that the book has now.",
                 hint="Make the release again.",
             )
-        made = RowFiles(write=write, evidence=evidence)
-        if facts.given is None:  # true counts would be a second release, without noise
-            yield made
-            return
-        page = owner_page(facts.tables, policy.made_protection())
-        with atomic_file(owner_path(job.out), overwrite=True) as file:
-            os.fchmod(file.fileno(), 0o600)  # it has true values of hidden cells
-            file.write(page.encode())
-            yield made
-
-
-def owner_path(out: str | Path) -> Path:
-    """Return where the owner's page is: next to the release; of an object store, in this folder."""
-    if isinstance(out, str) and is_object_address(out):
-        return Path(out.rstrip("/").rpartition("/")[2] + OWNER)
-    path = Path(os.path.abspath(out))  # noqa: PTH100 # resolve() would follow a link
-    if not path.name:
-        raise ParameterError("The folder to write has no name.", hint="Name a new folder.")
-    return path.with_name(path.name + OWNER)
+        yield RowFiles(write=write, evidence=evidence)
 
 
 def _linked_with(release: Release[TablesFacts]) -> tuple[str, ...]:
@@ -269,6 +248,22 @@ def _stated(dimension: Dimension, policy: TablesPolicy) -> StatedDimension:
     )
 
 
+def briefing(release: Release[TablesFacts]) -> Briefing:
+    """Say how much of the tables is hidden, for the officer who signs, and more for the owner."""
+    facts, protection = release.facts, release.policy.made_protection()
+    lost = f"{release.rows['hidden']:,} of {release.rows['out']:,} cells are hidden."
+    ran = "What anybody can compute of hidden cells was computed: see the tables, below."
+    hides, given = isinstance(protection, Suppression), facts.given is not None
+    return Briefing(
+        lost=[lost if hides else f"Published values aren't the true ones: {protection.method}."],
+        attacked=ran if hides else "",
+        attack="halfmask verify RELEASE --originals TABLE --policy POLICY" if given else "",
+        unpictured="The tables themselves are shown.",
+        # True counts would be a second release, without noise.
+        owner=tuple(owner_blocks(facts.tables, protection)) if given else (),
+    )
+
+
 def blocks(release: Release[TablesFacts]) -> list[AnyBlock]:
     """Return the tables, with the attacker's interval of each hidden cell."""
     facts = release.facts
@@ -291,6 +286,7 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=lambda it: tables_weaknesses(it.policy, is_later=bool(_linked_with(it))),
     details=details,
+    briefing=briefing,
     blocks=blocks,
     shown=shown,
     leaving=lambda _: Leaving(keeps_files=True),

@@ -14,7 +14,7 @@ import numpy as np
 from halfmask.crosstabs._changes import crosstab_change
 from halfmask.crosstabs._protections import Suppression, TableRounding
 from halfmask.crosstabs._writing import CROSS, crossed_lines, number_text
-from halfmask.release import TableBlock, TextBlock, html_page
+from halfmask.release import TableBlock, TextBlock
 from halfmask.release.page import ChapterBlock, StyledCell, percent
 
 if TYPE_CHECKING:
@@ -34,10 +34,6 @@ _SEARCHES: Final = {
     "optimal": "a search for the least cost",
     "elimination": "elimination in the equations",
 }
-_OWNER: Final = (
-    "This page has true values of hidden cells. It stays with the owner of the data: don't hand "
-    "it over with the release."
-)
 
 
 def page_blocks(
@@ -165,16 +161,16 @@ def _outwards(end: float, sign: int) -> float:
     )
 
 
-def owner_page(tables: Sequence[ReleasedTable], protection: CellProtection) -> str:
-    """Return the page that stays with the owner: which cells are sensitive, why, and the cost."""
-    blocks: list[AnyBlock] = [TextBlock("", [_OWNER], "bad")]
+def owner_blocks(
+    tables: Sequence[ReleasedTable], protection: CellProtection
+) -> Iterator[ChapterBlock]:
+    """Yield what only the owner sees: which cells are sensitive, why, and the cost."""
     for each in dict.fromkeys(id(table.published) for table in tables):
         published = next(table.published for table in tables if id(table.published) == each)
         what = "Counts" if published.cells.is_count else f"Sums of {published.cells.measure}"
         own = _suppressed if isinstance(protection, Suppression) else _changed
         notes = [TextBlock("", said)] if (said := list(_notes(published))) else []
-        blocks.append(ChapterBlock(what, [*own(published), *notes]))
-    return html_page("Owner's page of tables", blocks)
+        yield ChapterBlock(what, [*own(published), *notes])
 
 
 def _notes(published: PublishedCells) -> Iterator[str]:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import io
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from halfmask._foreign import need
 from halfmask.claims import DataFile
 from halfmask.claims.manifest import DEVICE
 from halfmask.data import guarded, write_table
+from halfmask.data.io.workbook_file import write_workbook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 CROSS: Final = "x"
 _ENDINGS: Final = {"csv": "csv", "parquet": "parquet", "excel": "xlsx"}
 _CROSSED: Final = "-crossed"
-#: A time that no clock gave, so that one table is always the same file.
-_NO_TIME: Final = dt.datetime(2000, 1, 1)  # noqa: DTZ001 # Excel knows no time zones
 _LONGEST: Final = 100
 
 
@@ -126,24 +123,3 @@ def _as_csv(lines: Sequence[Sequence[str]]) -> bytes:
     out = io.BytesIO()
     guarded(frame).write_csv(out, include_header=False)
     return out.getvalue()
-
-
-def write_workbook(frame: pl.DataFrame, path: Path) -> None:
-    """Write a frame as a workbook of one sheet; the same frame is always the same file."""
-    need("xlsxwriter")
-    import xlsxwriter  # noqa: PLC0415 # an extra
-
-    book: Any = xlsxwriter.Workbook(str(path), {"in_memory": True})
-    book.set_properties({"created": _NO_TIME})
-    sheet = book.add_worksheet("cells")
-    bold = book.add_format({"bold": True})
-    for at, name in enumerate(frame.columns):
-        sheet.write_string(0, at, name, bold)
-        column = frame[name]
-        write = sheet.write_string if column.dtype == pl.String else sheet.write_number
-        for row, value in enumerate(column.to_list(), 1):
-            if value is not None:
-                write(row, at, value)
-    sheet.freeze_panes(1, 0)
-    sheet.autofilter(0, 0, frame.height, frame.width - 1)
-    book.close()

@@ -34,6 +34,7 @@ from halfmask.databases._subset import check_references, kept_rows
 from halfmask.masks.pseudonym import pseudonym_key
 from halfmask.microdata.mask_section import stated_parameters
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock, html_page
+from halfmask.release.briefing import Briefing
 from halfmask.release.page import checked_blocks
 
 if TYPE_CHECKING:
@@ -177,9 +178,11 @@ def page(release: Release[MaskedDatabase], manifest: Manifest, verification: Che
     """Return the report: what was counted as the copy was made, which the folder doesn't hold."""
     del verification  # it saw neither source nor copy
     counted = release.facts
+    summary, record = release.opening(manifest)
     return html_page(
         "A masked database",
         (
+            *summary,
             TextBlock(title="What was counted", sentences=_LEAD),
             TableBlock(
                 title="Tables",
@@ -202,6 +205,7 @@ def page(release: Release[MaskedDatabase], manifest: Manifest, verification: Che
                 sentences=manifest.weaknesses or ("See above.",),
             ),
             *checked_blocks(release.checked),
+            *record,
         ),
     )
 
@@ -319,6 +323,12 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
+    briefing=lambda it: Briefing(
+        protected=_LEAD[-1:],
+        lost=[f"Masks changed {len(_used_masks(it)):,} columns.", *it.facts.left_out],
+        remains=_LEAD[2:3],
+        unpictured="Rows are in the copy, and the folder has none that pictures could show.",
+    ),
     page=page,
     about="a policy of a database",
     has_report_folder=True,

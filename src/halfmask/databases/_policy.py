@@ -144,6 +144,16 @@ class DatabasePolicy(WrittenPolicy):
         return DATABASE
 
     @property
+    def dropped(self) -> tuple[str, ...]:
+        """The tables and columns that aren't copied."""
+        return tuple(
+            f"{table}.{column}"
+            for table, section in self.tables.items()
+            for column in (("*",) if section.drop else section.columns)
+            if section.drop or section.columns[column].word == "drop"
+        )
+
+    @property
     def sha256(self) -> str:
         """The hash of the policy's content."""
         stated = {
@@ -159,6 +169,8 @@ class DatabasePolicy(WrittenPolicy):
         }
         if self.book is not None:
             stated["book"] = self.book.model_dump(mode="json")
+        if approved := self.approval.stated():
+            stated["approval"] = approved
         text = json.dumps(stated, sort_keys=True, ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()
 

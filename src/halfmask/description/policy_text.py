@@ -133,6 +133,8 @@ class Wanted:
     label: str | None = None
     hierarchies: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     person: str | None = None
+    method: str | None = None
+    suppression: float | None = None
 
 
 def policy_text(
@@ -142,6 +144,10 @@ def policy_text(
     label = None if wanted is None else wanted.label
     trees = {} if wanted is None else wanted.hierarchies
     guided = any(it.name == label and it.role != "quasi_identifier" for it in proposals)
+    asked = wanted or Wanted(k=PROPOSED_K)
+    method = asked.method or ("guided" if guided else "mondrian")
+    recoding = "level" if method == "full-domain" else "ranges"
+    suppression = 0.02 if asked.suppression is None else asked.suppression
     columns = list(_with_places(proposals, {label, *trees}))
     parts = [
         comment_of("\n".join((PROPOSED if wanted is None else MADE, HEAD))),
@@ -155,10 +161,10 @@ def policy_text(
             for each in columns
         ),
         comment_of(GUARANTEES),
-        *_write_guarantees(columns, wanted or Wanted(k=PROPOSED_K)),
-        f'{comment_of(METHOD)}\n[method]\nname = "{"guided" if guided else "mondrian"}"',
-        f'{comment_of(RECODING)}\n[recoding]\nname = "ranges"',
-        f"{comment_of(SUPPRESSION)}\n[suppression]\nmax_fraction = 0.02",
+        *_write_guarantees(columns, asked),
+        f'{comment_of(METHOD)}\n[method]\nname = "{method}"',
+        f'{comment_of(RECODING)}\n[recoding]\nname = "{recoding}"',
+        f"{comment_of(SUPPRESSION)}\n[suppression]\nmax_fraction = {suppression}",
         '[output]\nformat = "parquet"',
     ]
     return "\n\n".join(parts) + "\n"

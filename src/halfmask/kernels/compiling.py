@@ -1,12 +1,13 @@
-"""Compile loops without numba's run-time library, and for all widths of codes at once."""
+"""Compile loops soon: each when it is first needed, once, and without numba's run-time library."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from numba import njit, types
+import numba
+from numba import types
 from numba.core import event
 
 from halfmask._progress import WaitingBar
@@ -16,19 +17,55 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COMPILATION",
-    "compile_ahead",
-    "in_all_widths",
     "inlined",
     "njit",
     "njit_no_nrt",
     "njit_unchecked",
 ]
 
-#: Codes of few values have 8 bits, of up to 65,535 values 16: one table's are no other's.
-_USUAL_WIDTHS = (types.uint8, types.uint16)
-_WIDTHS = (*_USUAL_WIDTHS, types.uint32)
-_Tuples: Any = types.BaseTuple  # numba's types of some of it only
 Function = TypeVar("Function", bound=Callable[..., Any])
+_njit: Any = numba.njit  # its types lack some options
+_unliteral: Any = types.unliteral
+
+
+def njit(**options: Any) -> Callable[[Function], Function]:  # noqa: ANN401 # numba's
+    """Compile as numba's `njit` does, sooner: kernels that only kernels call are compiled lean.
+
+    Those are compiled once, not again for each constant that is passed to them (numba takes 0 and 1
+    for types of their own), and without the entries by which Python and C would call them. Both
+    together halved what the first run of Mondrian compiles.
+    """
+
+    def compiled(function: Function) -> Function:
+        dispatcher: Any = _njit(nogil=True, cache=True, **options)(function)
+        if hasattr(dispatcher, "overloads"):  # not where numba is switched off
+            _lean_in_kernels(dispatcher, function, options)
+        made: Function = dispatcher
+        return made
+
+    return compiled
+
+
+def _lean_in_kernels(dispatcher: Any, function: Any, options: dict[str, Any]) -> None:  # noqa: ANN401
+    """Let other kernels call a copy of a kernel that has no entry for Python.
+
+    The copy has a name of its own: one cache for both would give Python a kernel without entry.
+    """
+    copy = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__
+    )
+    copy.__qualname__ = f"{function.__qualname__}_lean"
+    copy.__module__ = function.__module__
+    lean: Any = _njit(
+        nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options
+    )(copy)
+
+    def call_template(arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:  # noqa: ANN401
+        plain = tuple(map(_unliteral, arguments))
+        return lean.get_call_template(plain, {n: _unliteral(it) for n, it in named.items()})
+
+    dispatcher.get_call_template = call_template
+    dispatcher.get_overload = lean.get_overload
 
 
 def njit_no_nrt(function: Function) -> Function:
@@ -39,16 +76,12 @@ def njit_no_nrt(function: Function) -> Function:
     time of the whole partition. The option is numba's own for code without its run-time library;
     an array that is made in such a function doesn't compile.
     """
-    compiled: Function = njit(nogil=True, cache=True, _nrt=False)(function)  # type: ignore[call-overload]
-    return compiled
+    return njit(_nrt=False)(function)
 
 
 def inlined(function: Function) -> Function:
     """Compile as `njit_unchecked` does, inlined where it is called: it is too short for a call."""
-    compiled: Function = njit(  # type: ignore[call-overload]
-        nogil=True, cache=True, _nrt=False, error_model="numpy", forceinline=True
-    )(function)
-    return compiled
+    return njit(_nrt=False, error_model="numpy", forceinline=True)(function)
 
 
 def njit_unchecked(function: Function) -> Function:
@@ -57,70 +90,7 @@ def njit_unchecked(function: Function) -> Function:
     By zero it gives infinity or NaN, no error: the check keeps LLVM from turning loops with
     divisions into vector code.
     """
-    compiled: Function = njit(nogil=True, cache=True, _nrt=False, error_model="numpy")(  # type: ignore[call-overload]
-        function
-    )
-    return compiled
-
-
-def in_all_widths(kernel: Function) -> Function:
-    """Compile a kernel for codes of all usual widths, where it must be compiled for one of them.
-
-    Its first run then is its only one that compiles: other tables have more values, or fewer. Only
-    columns of more than 65,535 values have codes of 32 bits; those take as long again. One width
-    for all would be slower: with codes of 8 bits in 16, Mondrian takes 1.09 to 1.17 times as long.
-
-    Parameters
-    ----------
-    kernel
-        What is compiled. Its arrays of codes have two dimensions.
-    """
-    dispatcher: Any = kernel
-    if not hasattr(dispatcher, "overloads"):  # interpreted, as in tests
-        return kernel
-    compiled = False
-
-    def run(*arguments: Any) -> Any:  # noqa: ANN401 # a kernel's
-        nonlocal compiled
-        if not compiled:
-            compiled = True
-            _compile(dispatcher, tuple(map(dispatcher.typeof_pyval, arguments)))
-        return dispatcher(*arguments)
-
-    called: Function = wraps(dispatcher, updated=())(run)  # type: ignore[assignment] # as the kernel
-    return called
-
-
-def _compile(kernel: Any, found: tuple[Any, ...]) -> None:  # noqa: ANN401 # numba's dispatcher
-    known = sum(kernel.stats.cache_misses.values())
-    kernel.compile(found)
-    if sum(kernel.stats.cache_misses.values()) > known:
-        for width in _USUAL_WIDTHS:
-            kernel.compile(tuple(_with_width(each, width) for each in found))
-
-
-def compile_ahead(kernel: Any, *arguments: Any) -> None:  # noqa: ANN401 # as above
-    """Compile a kernel that this run may not need, and a run on another table will.
-
-    Parameters
-    ----------
-    kernel
-        What is compiled.
-    arguments
-        Arguments of a later call.
-    """
-    if hasattr(kernel, "overloads"):
-        kernel.compile(tuple(map(kernel.typeof_pyval, arguments)))
-
-
-def _with_width(kind: Any, width: Any) -> Any:  # noqa: ANN401 # numba's types
-    """Return a type whose arrays of codes have another width."""
-    if isinstance(kind, types.Array):
-        return kind.copy(dtype=width) if kind.ndim == 2 and kind.dtype in _WIDTHS else kind
-    if isinstance(kind, _Tuples):
-        of = getattr(kind, "instance_class", tuple)
-        return _Tuples.from_types([_with_width(each, width) for each in kind], of)
-    return kind
+    return njit(_nrt=False, error_model="numpy")(function)
 
 
 class Compilation(event.Listener):

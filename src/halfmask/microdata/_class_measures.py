@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -124,8 +125,8 @@ def as_numbers(series: pl.Series) -> NDArray[np.float64]:
 def in_days(
     numbers: NDArray[np.float64], column: ColumnExtents, dtype: pl.DataType
 ) -> tuple[NDArray[np.float64], ColumnExtents, Callable[[float], str]]:
-    """Return dates and times as days since 1970, and what writes these as dates."""
-    unit, zone = 1.0, None
+    """Return dates as days since 1970, times as parts of a day, and what writes them."""
+    unit, zone = (_UNITS_OF_DAY["ns"] if dtype == pl.Time else 1.0), None
     if isinstance(dtype, pl.Datetime):
         unit, zone = _UNITS_OF_DAY[dtype.time_unit], dtype.time_zone
     days = replace(
@@ -135,7 +136,9 @@ def in_days(
         domain_low=column.domain_low / unit,
         domain_high=column.domain_high / unit,
     )
-    return numbers / unit, days, date_label(days.domain_high - days.domain_low, zone)
+    spread = math.inf if dtype == pl.Date else days.domain_high - days.domain_low
+    label = date_label(spread, zone)
+    return numbers / unit, days, (lambda day: label(day)[-5:]) if dtype == pl.Time else label
 
 
 def _node_spans(

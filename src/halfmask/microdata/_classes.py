@@ -56,6 +56,8 @@ from halfmask.microdata.opening import (
     schema_on,
 )
 from halfmask.release import Release, ReleaseKind, RowFiles
+from halfmask.release.briefing import ATTACK, Briefing, named
+from halfmask.release.page import percent
 from halfmask.verifier import VerifyInputs
 
 if TYPE_CHECKING:
@@ -66,7 +68,7 @@ if TYPE_CHECKING:
     from halfmask.assess.utility import ModelUtility
     from halfmask.claims import DataFile, Manifest
     from halfmask.data import Schema, Source
-    from halfmask.guarantees import Classes
+    from halfmask.guarantees import Classes, Guarantee
     from halfmask.microdata._class_fit import ProtectionFit
     from halfmask.microdata._policy import Policy
     from halfmask.microdata.evaluation import ReleaseUtility
@@ -330,6 +332,39 @@ def details(release: Release[ClassFacts]) -> dict[str, Any]:
     return class_details(release.source, release.claims, release.facts)
 
 
+def briefing(release: Release[ClassFacts]) -> Briefing:
+    """Say who is in classes, what they lost and what an attacker finds, for the officer."""
+    risk, utility, schema = release.facts.risk, release.facts.utility, release.source.schema
+    before, after = (percent(it.prosecutor.highest.value) for it in (risk.before, risk.after))
+    judged = {it.column for it in release.source.guarantees}
+    bare = [name for name in schema.sensitive if name not in judged]
+    finds = f"finds the row with a chance of {after} at most; before, of {before}."
+    remains = [f"An attacker who knows these columns of a person {finds}"]
+    remains += [f"No guarantee covers what is sensitive in {named(bare)}."] if bare else []
+    remains += [risk.columns.warning] if risk.columns.warning else []
+    return Briefing(
+        protected=[
+            f"Whom an attacker looks for by {named(schema.quasi_identifiers)} (quasi-identifiers).",
+            *map(_meaning, release.source.guarantees),
+        ],
+        lost=[
+            utility.class_sizes.suppressed_sentence,
+            f"Of the detail of these columns, {percent(1 - utility.loss.loss)} is kept.",
+            *([] if utility.model is None else [utility.model.sentence]),
+        ],
+        remains=remains,
+        attack=ATTACK,
+    )
+
+
+def _meaning(guarantee: Guarantee) -> str:
+    """Return what a guarantee says of the rows, and its parameters."""
+    given = ", ".join(f"{name} = {it}" for name, it in guarantee.parameters.items())
+    about = "" if guarantee.column is None else f" of {guarantee.column}"
+    said = guarantee.sentence.replace("k - 1", f"{guarantee.required - 1:,.0f}")
+    return f"{said} ({guarantee.model}{about}: {given})"
+
+
 def page(release: Release[ClassFacts], manifest: Manifest, verification: CheckedRelease) -> str:
     """Return the report with what the verifier counted."""
     return render_report(report_facts(release, manifest, verification))
@@ -365,6 +400,7 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
+    briefing=briefing,
     page=page,
     shown=shown,
     leaving=leaving,

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halfmask._errors import ColumnNotFoundError, ColumnWarning, ParameterError
-from halfmask._validation import integer_at_least
+from halfmask._validation import integer_at_least, number_between, one_of
+from halfmask.anonymize import METHODS
 from halfmask.description.policy_text import Wanted, policy_text, proposed_diversity
 from halfmask.description.tables import propose_columns
 from halfmask.description.thresholds import FEW_ROWS, NEARLY_UNIQUE
@@ -100,6 +101,8 @@ def make_policy(  # noqa: PLR0913 # as of protect
     l: int | None = None,
     person: str | None = None,
     hierarchies: Hierarchies | None = None,
+    method: str | None = None,
+    suppression: float | None = None,
     folder: str | Path | None = None,
 ) -> MadePolicy:
     """Make a policy of the named columns, and of what `describe` proposes for others.
@@ -125,6 +128,11 @@ def make_policy(  # noqa: PLR0913 # as of protect
         A path or a `Hierarchy` for quasi-identifiers, by name; or a folder with files such as
         ``age.csv``, called as the columns are, with ``%2F`` for a slash. Files of other columns in
         the folder aren't read.
+    method
+        The name of a method, such as ``"full-domain"``; by default ``"mondrian"``, and
+        ``"guided"`` with a label.
+    suppression
+        The share of rows, 0 to 1, that may be left out; by default 0.02.
     folder
         Where the policy will be, since it names files relative to it; by default the current one.
 
@@ -148,14 +156,7 @@ def make_policy(  # noqa: PLR0913 # as of protect
     roles = _roles(quasi_identifiers, sensitive)
     if person is not None:
         roles = _with_person(roles, person, label)
-    if k is None:
-        raise ParameterError(
-            "protect without a policy needs k, which has no default.",
-            hint="Choose k: 5 to 10 for a partner under a contract, 10 to 50 for the public.",
-        )
-    integer_at_least(2, owner="protect", k=k)
-    if l is not None:
-        integer_at_least(2, owner="protect", l=l)
+    k = _checked_k(k, l, method, suppression)
     given = None if hierarchies is None else checked_hierarchies(hierarchies)
     found = propose_columns(table, roles)
     if label is not None:
@@ -174,12 +175,18 @@ def make_policy(  # noqa: PLR0913 # as of protect
     def of(*wanted: Role) -> tuple[str, ...]:
         return tuple(e.name for e in others if e.role in wanted and e.name not in why)
 
-    diversity = {name: l or proposed_diversity(found[name], k) or LEAST_L for name in sensitive}
     where = Path.cwd() if folder is None else Path(folder)
-    trees = {}
-    if given is not None:
-        trees = hierarchy_sections(given, {each.name: each.role for each in kept}, where)
-    wanted = Wanted(k=k, diversity=diversity, label=label, hierarchies=trees, person=person)
+    kept_roles = {each.name: each.role for each in kept}
+    trees = {} if given is None else hierarchy_sections(given, kept_roles, where)
+    wanted = Wanted(
+        k=k,
+        diversity={name: l or proposed_diversity(found[name], k) or LEAST_L for name in sensitive},
+        label=label,
+        hierarchies=trees,
+        person=person,
+        method=method,
+        suppression=suppression,
+    )
     return MadePolicy(
         text=policy_text(kept, wanted),
         generalized=of("quasi_identifier"),
@@ -190,6 +197,23 @@ def make_policy(  # noqa: PLR0913 # as of protect
         unsure=tuple(each.name for each in others if each.name in unsure),
         folder=where,
     )
+
+
+def _checked_k(k: int | None, l: int | None, method: str | None, suppression: float | None) -> int:
+    """Return k, after a check of what may be left out."""
+    if k is None:
+        raise ParameterError(
+            "protect without a policy needs k, which has no default.",
+            hint="Choose k: 5 to 10 for a partner under a contract, 10 to 50 for the public.",
+        )
+    integer_at_least(2, owner="protect", k=k)
+    if l is not None:
+        integer_at_least(2, owner="protect", l=l)
+    if method is not None:
+        one_of(METHODS, owner="protect", method=method)
+    if suppression is not None:
+        number_between(0.0, 1.0, owner="protect", high_open=True, suppression=suppression)
+    return k
 
 
 def _listed(names: object, parameter: str) -> tuple[str, ...]:
@@ -309,7 +333,9 @@ def policy_of(
 ) -> ReleasePolicy:
     """Return the policy, or make one and warn of what becomes of columns that nobody named."""
     if policy is not None:
-        if quasi_identifiers is not None or any(asked.values()):
+        if quasi_identifiers is not None or any(
+            it is not None and it != () for it in asked.values()
+        ):
             raise ParameterError(
                 "protect takes a policy or columns and k, not both.",
                 hint="Write the columns into the policy.",

@@ -15,7 +15,7 @@ from halfmask._errors import PolicyError
 from halfmask._foreign import foreign
 from halfmask._html_table import html_table
 from halfmask._sections import Choice, in_old_keys
-from halfmask.data import Column, ReadOptions, Schema
+from halfmask.data import Column, Groups, Hierarchy, Order, ReadOptions, Schema
 from halfmask.geo import PlaceColumns
 from halfmask.microdata._hierarchy_section import build_listed, hierarchy_of
 from halfmask.microdata._places import PlaceColumn, open_maps, place_rule
@@ -311,6 +311,18 @@ class Policy(PolicySections):
                 for name, section in self.columns.items()
             )
         )
+
+    def labels(self) -> dict[str, list[list[str]]]:
+        """Return the labels of listed hierarchies: of each level above the values."""
+        trees = [
+            build_listed(column)
+            for column in self.schema().columns
+            if isinstance(column.hierarchy, Hierarchy | Order | Groups)
+        ]
+        return {
+            tree.column: [list(dict.fromkeys(tree.labels(n))) for n in range(1, tree.height)]
+            for tree in trees
+        }
 
     def guarantees(self, schema: Schema | None = None) -> tuple[Guarantee, ...]:
         """Return the guarantees as values, in the order of the file.

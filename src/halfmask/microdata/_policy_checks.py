@@ -359,7 +359,7 @@ def _check_split_targets(policy: PolicySections) -> None:
 
 
 def _check_weights(weights: str, policy: PolicySections) -> None:
-    """Raise unless the report weighs by a column, which is released as it is."""
+    """Raise unless the report weighs by a column, which is released unchanged."""
     _check_named("sampling_weights", [weights], policy)
     if policy.kind != MASKED:
         raise PolicyError(

@@ -315,6 +315,11 @@ class PolicySections(WrittenPolicy):
         return {**sections, "recoding": {"name": Level.name}}
 
     @property
+    def dropped(self) -> tuple[str, ...]:
+        """The identifiers, which aren't released."""
+        return tuple(name for name, it in self.columns.items() if it.role == "identifier")
+
+    @property
     def ordinal_columns(self) -> frozenset[str]:
         """The columns whose order counts, where their type in the table has one."""
         return frozenset(name for name, it in self.columns.items() if it.kind == "ordinal")

@@ -18,6 +18,7 @@ from halfmask.dp.safepub.safepub import released
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata.opening import ledger_view, opened_as_texts, text_columns
 from halfmask.release import Release, ReleaseKind, RowFiles, TextBlock
+from halfmask.release.briefing import Briefing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -183,6 +184,11 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
+    briefing=lambda it: Briefing(
+        lost=_sentences(it.source),
+        attacked="No attack was run: the guarantee bounds what any attack learns of one person.",
+        unpictured="A picture would compare with the table, which costs more epsilon.",
+    ),
     blocks=blocks,
     about="the guarantee 'differential-privacy'",
     refuses=_UNUSED,

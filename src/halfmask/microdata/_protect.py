@@ -63,6 +63,8 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
     l: int | None = None,
     person: str | None = None,
     hierarchies: Hierarchies | None = None,
+    method: str | None = None,
+    suppression: float | None = None,
     **given: Unpack[Given],
 ) -> Release[Any]:
     """Protect a table, or a database, by a policy.
@@ -89,6 +91,9 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
     hierarchies
         Without a policy: a path or a :class:`~halfmask.data.Hierarchy` for quasi-identifiers, by
         name; or a folder that has them as ``age.csv``, ``sex.csv``, with ``%2F`` for a slash.
+    method, suppression
+        Without a policy: the name of a method, by default ``"mondrian"`` or, with a label,
+        ``"guided"``; and the share of rows that may be left out, by default 0.02.
     key
         32 secret bytes that fix the order of released rows, tokens, and the random numbers of
         masks and samples. Without one a fresh key is drawn from the operating system and forgotten.
@@ -204,8 +209,10 @@ def protect(  # noqa: PLR0913 # the short form of a policy for k-anonymity
     halfmask._errors.GuaranteeNotMetError: ...
     """
     asked: dict[str, object] = {"sensitive": sensitive, "label": label, "k": k, "l": l}
-    asked |= {"person": person, "hierarchies": hierarchies}
-    if policy is None or quasi_identifiers is not None or any(asked.values()):
+    asked |= {"person": person, "hierarchies": hierarchies, "method": method}
+    asked["suppression"] = suppression
+    is_named = quasi_identifiers is not None or suppression is not None or any(asked.values())
+    if policy is None or is_named:
         from halfmask.microdata._made_policy import policy_of  # noqa: PLC0415 # describes a table
 
         policy = policy_of(table, policy, quasi_identifiers, asked)

@@ -8,7 +8,7 @@ last two.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from halfmask.microdata.charts import (
     place_map,
 )
 from halfmask.release import BarsBlock, PicturesBlock, TableBlock, TextBlock, html_page
+from halfmask.release.briefing import moment
 from halfmask.release.page import (
     ChangeBlock,
     ChapterBlock,
@@ -29,10 +30,11 @@ from halfmask.release.page import (
     percent,
     shortened,
 )
+from halfmask.release.receiving import reading_lines
 
 if TYPE_CHECKING:
     from halfmask.assess.utility import ModelUtility, Score
-    from halfmask.microdata._reporting import GuaranteeFact, ReportFacts
+    from halfmask.microdata._reporting import ColumnFact, GuaranteeFact, ReportFacts
     from halfmask.plots.svg import Chart
     from halfmask.release.page import AnyBlock
 
@@ -82,18 +84,21 @@ def render_report(facts: ReportFacts) -> str:
     """
     software = (f" · {name} {version}" for name, version in facts.manifest.software.items())
     cards = [_claims_card(facts), _risk_card(facts), _model_card(facts), _rows_card(facts)]
+    verdict, *warnings = _notices(facts)
     return html_page(
         "Release report",
         [
-            *_notices(facts),
-            ChapterBlock("", cards, cards=True),
+            verdict,
+            *facts.summary,
+            *warnings,
+            ChapterBlock("", cards, style="cards"),
             ChapterBlock("1. Context", list(_context(facts))),
             ChapterBlock("2. Data", list(_data(facts))),
             ChapterBlock("3. Identifiability", list(_identifiability(facts))),
             ChapterBlock("4. Usefulness", list(_usefulness(facts))),
             ChapterBlock("5. Governance", list(_governance(facts))),
         ],
-        about=f"Made {facts.manifest.created}{''.join(software)}",
+        about=f"Made {moment(facts.manifest.created)}{''.join(software)}",
         footer="The chapters follow the order of ISO/IEC 27559:2022. This page states what was "
         "counted, under the named models and parameters; it is no legal opinion, and it does not "
         "say that nobody can be found.",
@@ -238,8 +243,6 @@ def _context(facts: ReportFacts) -> Iterator[AnyBlock]:
         "The owner judges that."
     )
     yield TextBlock("", [made, about])
-    if (policy := facts.manifest.policy_sha256) is not None:
-        yield TextBlock("", [f"Policy followed: sha256 {policy}"], "soft")
 
 
 def _data(facts: ReportFacts) -> Iterator[AnyBlock]:
@@ -264,6 +267,7 @@ def _data(facts: ReportFacts) -> Iterator[AnyBlock]:
         "average over all rows. A row that was left out counts as all of it."
     )
     yield TextBlock("", [*more, sentence], "soft")
+    yield from reading_lines(facts.manifest)
 
 
 def _identifiability(facts: ReportFacts) -> Iterator[AnyBlock]:
@@ -285,10 +289,10 @@ def _identifiability(facts: ReportFacts) -> Iterator[AnyBlock]:
             numbers="Class of",
         )
     attacked = (
-        "No attack was run on this release. The numbers above are counts of classes: they say how "
-        "many rows look alike, not what an attacker with other knowledge achieves."
+        "The numbers above are counts of classes: they say how many rows look alike, not what an "
+        "attacker with other knowledge achieves."
     )
-    yield TextBlock("Adversarial testing", [attacked])
+    yield TextBlock("Adversarial testing", [facts.attack, attacked])
     weaknesses = facts.manifest.weaknesses or ["No weakness was named."]
     yield TextBlock("What is known not to be stopped", weaknesses, "list")
     if facts.unprotected:
@@ -442,19 +446,40 @@ def _pictures(facts: ReportFacts) -> Iterator[AnyBlock]:
         chart = distribution_chart(name, picture, name=f"picture-{len(pictures)}")
         apart = f"{percent(picture.distance)} of the rows would have to change bars to match."
         pictures.append((name, chart, f"{it.treatment}\n{apart}"))
-    if not pictures:
-        return
-    yield PicturesBlock(
-        "Columns before and after", "", pictures, True, _BEFORE_AFTER, numbers="Value"
-    )
-    more = _more(len(having) - len(pictures), "{} more columns are not pictured.")
+    if pictures:
+        yield PicturesBlock(
+            "Columns before and after", "", pictures, True, _BEFORE_AFTER, numbers="Value"
+        )
+        yield _how_pictured(max(found[name].min_count for name in kept))
+    without = [it for it in facts.columns if it.name not in kept]
+    if without:
+        places = {it.column for it in facts.places}
+        rows = [
+            (shortened(it.name), _why_unpictured(it, found, places)) for it in without[:MAX_COLUMNS]
+        ]
+        more = "".join(_more(len(without) - len(rows), "{} more columns are not pictured."))
+        yield TableBlock("Columns without a picture", ("Column", "Why"), rows, more)
+
+
+def _why_unpictured(it: ColumnFact, found: Collection[str], places: Collection[str]) -> str:
+    if it.name in found:
+        return f"Only the {MAX_PICTURES} columns that lost most are pictured."
+    if it.name in places:
+        return "Its areas are on a map, below."
+    if it.role == "quasi_identifier":
+        return "Too few rows share a value, or a range of values, for two bars."
+    if it.treatment == "released unchanged":
+        return "It is released unchanged: both pictures would be of the same cells."
+    return "Masks changed it before classes were found. Only quasi-identifiers are compared."
+
+
+def _how_pictured(least: int) -> TextBlock:
     sentence = (
         "A range is spread evenly over its width, a set evenly over its members. No bar shows "
-        f"fewer than {max(found[name].min_count for name in kept):,} raw rows: bars of fewer are "
-        "joined with others or left out, and counts are rounded, so that a picture shows no single "
-        "row."
+        f"fewer than {least:,} raw rows: bars of fewer are joined with others or left out, and "
+        "counts are rounded, so that a picture shows no single row."
     )
-    yield TextBlock("", [*more, sentence], "soft")
+    return TextBlock("", [sentence], "soft")
 
 
 def _maps(facts: ReportFacts) -> Iterator[AnyBlock]:
@@ -484,6 +509,7 @@ def _governance(facts: ReportFacts) -> Iterator[AnyBlock]:
     ]
     caption = "The hash changes if one bit of the file does."
     yield TableBlock("", ("File", "Rows", "Bytes", "sha256"), rows, caption)
+    yield from facts.record
 
 
 def _scores(model: ModelUtility) -> tuple[Score, Score, Score]:

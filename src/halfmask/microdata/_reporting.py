@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from halfmask.microdata._writing import Support
     from halfmask.microdata.evaluation import ClassFacts, ReleaseRisk, ReleaseUtility
     from halfmask.release import Release
+    from halfmask.release.page import AnyBlock
     from halfmask.verifier import CheckedRelease
 
 
@@ -84,6 +85,9 @@ class ReportFacts:
     n_waiting: int = 0
     places: tuple[Support, ...] = ()
     areas: tuple[str, ...] = ()
+    attack: str = ""
+    summary: tuple[AnyBlock, ...] = ()
+    record: tuple[AnyBlock, ...] = ()
 
     @property
     def left_out_sentence(self) -> str:
@@ -114,7 +118,11 @@ def report_facts(
     """Gather the facts of a written release and its verification."""
     prepared = release.source
     checks = [each for each in verification.claims if isinstance(each, ClaimCheck)]
+    summary, record = release.opening(manifest)
     return ReportFacts(
+        attack=release.briefing.attack_sentence,
+        summary=tuple(summary),
+        record=tuple(record),
         manifest=manifest,
         guarantees=tuple(map(_guarantee_fact, checks, prepared.guarantees)),
         rows_in=prepared.n_in,

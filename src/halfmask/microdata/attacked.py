@@ -16,7 +16,7 @@ from halfmask.verifier import verify
 from halfmask.verifier.tables.part import open_part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from halfmask.claims import DataFile, Manifest, MaskedColumn, ReleasedColumn
     from halfmask.microdata._policy import Policy
@@ -144,9 +144,15 @@ def _released(folder: Path, stated: _Stated) -> pl.DataFrame:
     ).collect()
     times = [name for name, dtype in rows.schema.items() if dtype == pl.Time]
     rows = rows.with_columns(pl.col(times).dt.to_string("iso"))
-    for name, (low, high) in stated.bounds.items():
-        half_open = name in stated.half_open
-        range_ = pl.format("[{}, {})" if half_open else "[{}, {}]", low, high)
+    return with_joined_bounds(rows, stated.bounds, stated.half_open)
+
+
+def with_joined_bounds(
+    rows: pl.DataFrame, bounds: Mapping[str, tuple[str, ...]], half_open: Collection[str]
+) -> pl.DataFrame:
+    """Return released rows with both bounds of a range as the one column that they are of."""
+    for name, (low, high) in bounds.items():
+        range_ = pl.format("[{}, {})" if name in half_open else "[{}, {}]", low, high)
         same = pl.col(low).cast(pl.String)
         text = pl.when(pl.col(low) == pl.col(high)).then(same).otherwise(range_)
         rows = rows.with_columns(text.alias(name)).drop(low, high)

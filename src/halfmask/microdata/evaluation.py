@@ -310,7 +310,7 @@ def distributions(
         held = raw_counts[place][: coding.n_values]
         if numbers is not None:
             label = None
-            if coding.values.dtype in (pl.Date, pl.Datetime):
+            if coding.values.dtype in (pl.Date, pl.Datetime, pl.Time):
                 numbers, column, label = in_days(numbers, column, coding.values.dtype)
             picture = numeric_distribution(
                 np.repeat(numbers, held), column, extents.sizes, min_count=min_count, label=label

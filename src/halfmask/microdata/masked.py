@@ -31,6 +31,7 @@ from halfmask.microdata.mask_section import stated_parameters
 from halfmask.microdata.opening import behind_masks
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
 from halfmask.release.booking import Leaving, LeavingRows
+from halfmask.release.briefing import ATTACK, Briefing, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -292,6 +293,24 @@ def leaving(release: Release[MaskFacts]) -> Leaving:
     )
 
 
+def briefing(release: Release[MaskFacts]) -> Briefing:
+    """Return what masks changed, and what attacks found, for the officer who signs."""
+    facts, rows = _published(release), release.source
+    found = [each.warning for each in (facts.assessment, *facts.places) if each is not None]
+    masked = [name for name in rows.columns if rows.policy.masks_of(name)]
+    none = "Masks are no privacy model: nothing bounds how hard it is to find a person."
+    accounted = any(it.basis == "accounted" for it in release.claims)
+    ran = "Attacks ran when it was made: see Record linkage, below."
+    return Briefing(
+        protected=[] if accounted else [none],
+        lost=[f"Masks changed {named(masked)}." if masked else "No column was changed."],
+        remains=[each for each in found if each],
+        attacked=ran if facts.assessment else "",
+        attack=ATTACK,
+        unpictured="Columns have numbers in place of pictures, where something was measured.",
+    )
+
+
 def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:
     """Return techniques in their order, what became of each column, and what was measured."""
     rows: MaskedRows = release.source
@@ -374,6 +393,7 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
+    briefing=briefing,
     blocks=blocks,
     shown=shown,
     leaving=leaving,

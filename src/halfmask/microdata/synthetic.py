@@ -35,6 +35,7 @@ from halfmask.microdata.charts import association_chart, distribution_chart
 from halfmask.microdata.evaluation import LEAST_COUNT
 from halfmask.microdata.opening import ledger_view, opened_as_texts
 from halfmask.release import PicturesBlock, Release, ReleaseKind, RowFiles, TableBlock, TextBlock
+from halfmask.release.briefing import Briefing
 from halfmask.release.page import percent
 from halfmask.synth.chance_copies import MOST_EQUAL
 from halfmask.verifier import VerifyInputs
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 SEED = 0
 #: More pictures make a page that nobody reads.
 MOST_PICTURES = 30
+MANY = f"The first {MOST_PICTURES} columns are pictured."
 EXTENTS = {
     "full": "All cells are synthetic.",
     "partial": "Some columns are synthetic; the other cells are those of people.",
@@ -185,6 +187,19 @@ def details(release: Release[SynthesisFacts]) -> Mapping[str, Json]:
     ).to_details()
 
 
+def briefing(release: Release[SynthesisFacts]) -> Briefing:
+    """Say what rows were drawn from, and what attacks found, for the officer who signs."""
+    measured = release.facts.measured
+    ran = "Attacks ran when it was made: see Attacks, below."
+    costs = "would compare with the table, which costs more than the budget."
+    return Briefing(
+        protected=[EXTENTS[release.source.section.kind], *(it.sentence() for it in release.claims)],
+        lost=["What the model doesn't learn of columns together is lost: see below."],
+        attacked=(measured.not_attacked or ran) if measured else f"No attack was run: it {costs}",
+        unpictured=f"A picture {costs}" if measured is None else "",
+    )
+
+
 def blocks(release: Release[SynthesisFacts]) -> list[AnyBlock]:
     """Return how rows were drawn, and what was measured of them."""
     rows: SyntheticRows = release.source
@@ -285,11 +300,17 @@ def _pictures(rows: SyntheticRows) -> list[AnyBlock]:
             f"No bar shows fewer than {least} original rows, and counts are rounded: bars of fewer "
             "are joined with others or left out."
         )
-        if len(shown) > len(charts):
-            sentence += f" {len(shown) - len(charts)} more columns aren't pictured."
         blocks.append(
             PicturesBlock(title="Columns", sentence=sentence, pictures=charts, outlined=True)
         )
+    pictured = {name for name, *_ in charts}
+    without = [
+        (name, MANY if name in shown else "Too few rows share a value, or a range, for two bars.")
+        for name in learnt.columns
+        if name not in pictured
+    ]
+    if without:
+        blocks.append(TableBlock("Columns without a picture", ("Column", "Why"), without))
     found = associations([binned(pair) for pair in pairs], learnt.columns)
     if found is not None:
         chart = association_chart(found, name="associations")
@@ -338,6 +359,7 @@ KIND = ReleaseKind(
     files=files,
     weaknesses=weaknesses,
     details=details,
+    briefing=briefing,
     blocks=blocks,
     shown=shown,
     about="[synthesis]",

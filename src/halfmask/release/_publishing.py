@@ -36,16 +36,16 @@ def publish(
     files: RowFiles,
     job: WriteJob,
     *,
-    blocks: Sequence[AnyBlock] = (),
+    blocks: Callable[[Manifest], tuple[Sequence[AnyBlock], Sequence[AnyBlock]]],
     page: Callable[[Manifest, CheckedRelease], str] | None = None,
     departure: Departure | None = None,
 ) -> tuple[Manifest, CheckedRelease]:
     """Write a release aside, verify it on disk, and then give its folder its name.
 
-    A page of ``blocks`` is written before the verifier runs, which checks its hash with the other
-    files. A ``page`` of the kind's own shows what the verifier found: it is written afterwards,
-    and its hash is added to the manifest. A ``departure`` is booked last: the book has each
-    folder that is there.
+    A page of ``blocks``, a summary and the others, is written before the verifier runs, which
+    checks its hash with the other files. A ``page`` of the kind's own shows what the verifier
+    found: it is written afterwards, and its hash is added to the manifest. A ``departure`` is
+    booked last: the book has each folder that is there.
     """
     progress = job.progress
     with _new_folder(files.folder or job.out, overwrite=job.overwrite) as folder:
@@ -56,7 +56,10 @@ def publish(
         now = dt.datetime.now(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         manifest = replace(manifest, created=now)
         if page is None:
-            shown = page_of(manifest.kind, manifest.claims, manifest.weaknesses, blocks)
+            from halfmask.release.receiving import reading_lines  # noqa: PLC0415 # not for all
+
+            summary, more = blocks(manifest)
+            shown = page_of(manifest, [*more, *reading_lines(manifest)], summary)
             manifest = _write_page(manifest, shown, folder)
         write_manifest(manifest, folder)
         progress("verifying on disk")

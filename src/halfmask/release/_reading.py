@@ -99,9 +99,27 @@ def read_release(
     one_of(("bounds", "midpoints", "text"), owner="read_release", ranges=ranges)
     one_of(("lists", "text"), owner="read_release", sets=sets)
     integer_at_least(0, owner="read_release", copy=copy)
+    kind, rows, columns = read_columns(
+        release, owner="read_release", copy=copy, paired=ranges == "midpoints"
+    )
+    if kind != MICRODATA:
+        return rows
+    made: list[pl.Series] = []
+    for column in columns:
+        made += column.read(rows, ranges, sets)
+    return pl.DataFrame(made)
+
+
+def read_columns(
+    release: object, *, owner: str, copy: int = 0, paired: bool = True
+) -> tuple[str, pl.DataFrame, list[ReadColumn]]:
+    """Return the kind of a release, the cells of its files, and its columns.
+
+    ``paired`` makes one column of two columns of ends.
+    """
     if not isinstance(release, str | PathLike):
         raise ParameterError(
-            "The 'release' parameter of read_release must be the path of a release. "
+            f"The 'release' parameter of {owner} must be the path of a release. "
             f"Got a value of type {type(release).__name__}."
         )
     where = Path(release)
@@ -110,19 +128,15 @@ def read_release(
     columns = _columns_of(manifest)
     files = _files_of(manifest, copy)
     rows = pl.concat([_read_file(folder, each, columns) for each in files])
-    if manifest.kind != MICRODATA:
-        return rows
-    made: list[pl.Series] = []
-    for column in _paired(columns, ranges):
-        made += column.read(rows, ranges, sets)
-    return pl.DataFrame(made)
+    return manifest.kind, rows, _paired(columns, paired=paired)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Column:
+class ReadColumn:
     """A column as the manifest states it, and the column of its upper ends where there is one."""
 
     name: str
+    role: str
     kind: str
     recoding: str | None
     dtype: pl.DataType
@@ -132,32 +146,44 @@ class _Column:
     is_upper: bool = False
     upper: str | None = None
 
+    @property
+    def result(self) -> str:
+        """The name of the original column."""
+        return self.name if self.bound_of is None else self.bound_of
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether it has ranges of numbers or moments; others have sets."""
+        return self.kind in {"numeric", "datetime"} and self.original != pl.String
+
     def read(self, rows: pl.DataFrame, ranges: Ranges, sets: Sets) -> list[pl.Series]:
         """Return the column, or both of its bounds, in the type of the original."""
         if self.upper is not None:  # two columns of ends, read as one number
-            low, high = rows[self.name], self._last(rows[self.upper])
-            return [_middles(low, high).alias(str(self.bound_of))]
+            return [_middles(*self.ends(rows)).alias(self.result)]
         written = rows[self.name]
         if self.is_upper:
             return [self._last(written)]
-        if self.recoding != "ranges" or written.dtype != pl.String:
+        as_text = self.is_ordered and ranges == "text"
+        if self.recoding != "ranges" or written.dtype != pl.String or as_text:
             return [written]
-        if self.kind in {"numeric", "datetime"} and self.original != pl.String:
-            return self._read_ranges(written, ranges)
-        return [self._read_sets(written, sets)]
-
-    def _read_ranges(self, written: pl.Series, ranges: Ranges) -> list[pl.Series]:
-        if ranges == "text":
-            return [written]
-        low = self._typed(_mapped(written, lambda it: it.parts[0]))
-        high = self._typed(_mapped(written, lambda it: it.parts[-1]))
-        is_open = _mapped(written, lambda it: "yes" if it.form == "open range" else None)
-        ends = pl.DataFrame([high.alias("all"), self._last(high).alias("open")])
-        is_open = is_open.is_not_null()
-        high = ends.select(pl.when(is_open).then("open").otherwise("all").alias("to"))["to"]
+        if not self.is_ordered:
+            return [self._read_sets(written, sets)]
+        low, high = self.ends(rows)
         if ranges == "midpoints":
             return [_middles(low, high).alias(self.name)]
         return [low.alias(f"{self.name}_from"), high.alias(f"{self.name}_to")]
+
+    def ends(self, rows: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+        """Return the least and the greatest value of each range; missing where it is suppressed."""
+        written = rows[self.name]
+        if written.dtype != pl.String:
+            return written, written if self.upper is None else self._last(rows[self.upper])
+        low = self.typed(_mapped(written, lambda it: it.parts[0]))
+        high = self.typed(_mapped(written, lambda it: it.parts[-1]))
+        is_open = _mapped(written, lambda it: "yes" if it.form == "open range" else None)
+        ends = pl.DataFrame([high.alias("all"), self._last(high).alias("open")])
+        is_open = is_open.is_not_null()
+        return low, ends.select(pl.when(is_open).then("open").otherwise("all").alias("to"))["to"]
 
     def _last(self, high: pl.Series) -> pl.Series:
         """Return the greatest value below an end that isn't included, where there is one."""
@@ -165,7 +191,7 @@ class _Column:
             return high
         return high - 1
 
-    def _typed(self, texts: pl.Series) -> pl.Series:
+    def typed(self, texts: pl.Series) -> pl.Series:
         """Return what texts spell in the type of the original; one that doesn't fit raises."""
         kind = self.original
         try:
@@ -174,7 +200,7 @@ class _Column:
             if isinstance(kind, pl.Datetime):
                 plain = texts.str.to_datetime(time_unit=kind.time_unit, time_zone=kind.time_zone)
                 return plain.cast(kind)
-            return texts.cast(kind)
+            return texts == "true" if kind == pl.Boolean else texts.cast(kind)
         except pl.exceptions.PolarsError:
             raise VerificationError(
                 f"A range of the column {self.name!r} can't be read as its original type.",
@@ -222,7 +248,7 @@ def _middles(low: pl.Series, high: pl.Series) -> pl.Series:
     return first + (high.cast(pl.Float64) - first) / 2
 
 
-def _columns_of(manifest: Manifest) -> list[_Column]:
+def _columns_of(manifest: Manifest) -> list[ReadColumn]:
     stated = manifest.details.get("columns")
     found = [it for it in stated if isinstance(it, Mapping)] if isinstance(stated, Sequence) else []
     if not found:
@@ -233,14 +259,15 @@ def _columns_of(manifest: Manifest) -> list[_Column]:
     return [_column_of(it) for it in found]
 
 
-def _column_of(stated: Mapping[str, Any]) -> _Column:
+def _column_of(stated: Mapping[str, Any]) -> ReadColumn:
     dtype = _dtype_named(stated["dtype"])
     kind = str(stated.get("kind", "text"))
     original = stated.get("original")
     if original is None and kind == "numeric" and dtype == pl.String:
         original = "Float64"  # a release of a version that didn't state it
-    return _Column(
+    return ReadColumn(
         name=str(stated["name"]),
+        role=str(stated.get("role", "")),
         kind=kind,
         recoding=stated.get("recoding"),
         dtype=dtype,
@@ -259,13 +286,13 @@ def _dtype_named(name: str) -> pl.DataType:
     return _NAMED.get(name, pl.String)()
 
 
-def _paired(columns: Sequence[_Column], ranges: Ranges) -> list[_Column]:
-    """Return the columns to make: two of ends are one where midpoints are asked for."""
-    made: list[_Column] = []
+def _paired(columns: Sequence[ReadColumn], *, paired: bool) -> list[ReadColumn]:
+    """Return the columns to make: two of ends are one where they are paired."""
+    made: list[ReadColumn] = []
     for column in columns:
         if not made or column.bound_of is None or made[-1].bound_of != column.bound_of:
             made.append(column)
-        elif ranges == "midpoints":
+        elif paired:
             made[-1] = replace(made[-1], upper=column.name)
         else:
             made.append(replace(column, is_upper=True))
@@ -284,7 +311,7 @@ def _files_of(manifest: Manifest, copy: int) -> list[DataFile]:
     return list(tables.values())[copy]
 
 
-def _read_file(folder: Path, file: DataFile, columns: Sequence[_Column]) -> pl.DataFrame:
+def _read_file(folder: Path, file: DataFile, columns: Sequence[ReadColumn]) -> pl.DataFrame:
     path = released_file(folder, file.name)
     if path is None:
         raise VerificationError("A file that the manifest names isn't there.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from halfmask.claims import Claim
+    from halfmask.claims import Manifest
     from halfmask.plots.geo_map import GeoMap
     from halfmask.plots.svg import Chart
 
@@ -52,13 +52,14 @@ class TextBlock:
     sentences
         A paragraph each.
     style
-        How they are set; ``good``, ``bad``, ``warned`` and ``notice`` stand out in a box.
+        How they are set, ``code`` with its lines and blanks; ``good``, ``bad``, ``warned`` and
+        ``notice`` stand out in a box.
     """
 
     form: ClassVar[str] = "text"
     title: str
     sentences: Sequence[str]
-    style: Literal["", "soft", "list", "warning", "notice", "good", "bad", "warned"] = ""
+    style: Literal["", "soft", "list", "code", "warning", "notice", "good", "bad", "warned"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +155,12 @@ class ChangeBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChapterBlock:
-    """Blocks under a heading of their own; as cards, they stand in two columns."""
+    """Blocks under a heading of their own, as cards in two columns, or as a page when printed."""
 
     form: ClassVar[str] = "chapter"
     title: str
     blocks: Sequence[AnyBlock]
-    cards: bool = False
+    style: Literal["", "cards", "summary"] = ""
 
 
 AnyBlock: TypeAlias = (
@@ -173,18 +174,20 @@ def checked_blocks(checked: Sequence[str]) -> list[AnyBlock]:
 
 
 def page_of(
-    kind: str, claims: Sequence[Claim], weaknesses: Sequence[str], blocks: Sequence[AnyBlock]
+    manifest: Manifest, blocks: Sequence[AnyBlock], summary: Sequence[AnyBlock] = ()
 ) -> str:
     """Return the page of a folder that `publish` has verified."""
+    claims = manifest.claims
     lead = ["The verifier confirmed these claims on disk before the release got its name."]
     if any(it.basis == "stated" for it in claims):
         lead.append("What is only stated wasn't confirmed.")
     return html_page(
-        f"Release report: {kind}",
+        f"Release report: {manifest.kind}",
         [
             TextBlock("", lead, "good"),
+            *summary,
             TextBlock("Claims", [each.sentence() for each in claims]),
-            TextBlock("Weaknesses", weaknesses, "list"),
+            TextBlock("Weaknesses", manifest.weaknesses, "list"),
             *blocks,
         ],
     )

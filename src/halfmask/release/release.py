@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from hashlib import sha256
@@ -12,16 +13,24 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
-from halfmask._errors import ParameterError, ReleaseError
+from halfmask._errors import ParameterError, PolicyError, ReleaseError
 from halfmask._html_table import html_table
 from halfmask._progress import Progress, silent
 from halfmask._validation import integer_at_least, list_of, one_of
 from halfmask.claims import Claim, Manifest
-from halfmask.data import like
+from halfmask.data import atomic_file, like
 from halfmask.data.io.formats import is_object_address
 from halfmask.data.io.object_folder import new_run, point_to
 from halfmask.engines import LocalEngine
+from halfmask.release._given import GivenTable
 from halfmask.release._publishing import publish
+from halfmask.release.briefing import (
+    Briefing,
+    owner_page,
+    owner_path,
+    record_blocks,
+    summary_blocks,
+)
 from halfmask.release.page import checked_blocks
 from halfmask.release.row_files import RowFiles, WriteJob
 
@@ -125,6 +134,8 @@ class ReleaseKind(Generic[Facts]):
         ``weaknesses(release)`` returns sentences that name what it doesn't protect from.
     details
         ``details(release)`` returns what only this kind has in its manifest, as JSON.
+    briefing
+        ``briefing(release)`` returns what the first page says of it, to the officer who signs it.
     blocks
         ``blocks(release)`` returns what the page shows besides the claims.
     page
@@ -155,6 +166,7 @@ class ReleaseKind(Generic[Facts]):
     files: Callable[[Release[Facts], WriteJob], AbstractContextManager[RowFiles]]
     weaknesses: Callable[[Release[Facts]], Sequence[str]]
     details: Callable[[Release[Facts]], Mapping[str, Json]] | None = None
+    briefing: Callable[[Release[Facts]], Briefing] | None = None
     blocks: Callable[[Release[Facts]], Sequence[AnyBlock]] | None = None
     page: Callable[[Release[Facts], Manifest, CheckedRelease], str] | None = None
     shown: Callable[[Release[Facts]], ShownTable] | None = None
@@ -189,7 +201,8 @@ class ReleaseKind(Generic[Facts]):
             is_used = each.name == "vault" and inputs.book is not None  # the book lies in it
             if not (value is None or value is False or isinstance(value, LocalEngine) or is_used):
                 self.check_input(each.name)
-        return replace(self.make(table, policy, inputs), booking=inputs.book)
+        given = GivenTable(table)
+        return replace(self.make(table, policy, inputs), booking=inputs.book, given=given)
 
     def check_input(self, name: str) -> None:
         """Raise if this kind refuses an input.
@@ -229,6 +242,8 @@ class Release(Generic[Facts]):
     booking, checked
         How it is booked, if it is; and sentences: which earlier releases it was checked against,
         and what was found.
+    given
+        Where the table is, for the owner.
     run
         Where it lies below a folder in an object store that it replaces; else ``None``.
 
@@ -255,6 +270,7 @@ class Release(Generic[Facts]):
     verification: CheckedRelease | None = None
     booking: Booking | None = None
     checked: tuple[str, ...] = ()
+    given: GivenTable = field(default_factory=GivenTable)
     run: str | None = None
 
     def __repr__(self) -> str:
@@ -321,6 +337,25 @@ class Release(Generic[Facts]):
         if self.manifest is None or self.verification is None:
             raise ReleaseError("The release isn't written yet.", hint="Call its write method.")
         return self.manifest, self.verification
+
+    @property
+    def briefing(self) -> Briefing:
+        """What its kind says to the officer who signs it."""
+        if self.kind.briefing is None:
+            return Briefing()
+        return self.kind.briefing(self)
+
+    def opening(self, manifest: Manifest) -> tuple[list[AnyBlock], list[AnyBlock]]:
+        """Return the summary of its report, and the record.
+
+        Parameters
+        ----------
+        manifest
+            What it states.
+        """
+        briefing = self.briefing
+        n_dropped = len(self.policy.dropped) if hasattr(self.policy, "approval") else None
+        return summary_blocks(manifest, briefing), record_blocks(manifest, briefing, n_dropped)
 
     def _fact(self, name: str) -> Any:  # noqa: ANN401 # as its kind measures it
         if not hasattr(self.facts, name):
@@ -393,19 +428,19 @@ class Release(Generic[Facts]):
         with self.kind.files(self, job) as files:
             made: Release[Facts] = files.release or self
             made = replace(made, booking=booking or self.booking)
-            with _leave(made, job) as departure:
+            with _leave(made, job) as departure, _owner_page(made, files, job, out) as write_owners:
                 if departure is not None:
                     made = replace(made, checked=tuple(departure.sentences))
                 page = None if made.kind.page is None else partial(made.kind.page, made)
-                blocks = [] if made.kind.blocks is None else made.kind.blocks(made)
                 manifest, verification = publish(
                     _make_manifest(made, () if departure is None else departure.weaknesses),
                     files,
                     job,
-                    blocks=[*checked_blocks(made.checked), *blocks],
+                    blocks=partial(_blocks, made),
                     page=page,
                     departure=departure,
                 )
+                write_owners(manifest)
         if run is not None:
             point_to(run)
         return replace(made, manifest=manifest, verification=verification, run=run)
@@ -416,6 +451,39 @@ def _leave(release: Release[Any], job: WriteJob) -> AbstractContextManager[Depar
         return nullcontext()
     job.progress("comparing with earlier releases")
     return release.booking.leaving(release, job.out)
+
+
+def _blocks(release: Release[Any], manifest: Manifest) -> tuple[list[AnyBlock], list[AnyBlock]]:
+    """Return the summary, and what stands under the claims of a page."""
+    summary, record = release.opening(manifest)
+    blocks = () if release.kind.blocks is None else release.kind.blocks(release)
+    return summary, [*checked_blocks(release.checked), *blocks, *record]
+
+
+@contextmanager
+def _owner_page(
+    release: Release[Any], files: RowFiles, job: WriteJob, given: str | Path
+) -> Iterator[Callable[[Manifest], None]]:
+    """Yield what writes the owner's page: next to the release, once that is verified."""
+    policy = release.policy
+    if not hasattr(policy, "approval"):  # a question, or settings: the page has nothing to add
+        yield lambda _: None
+        return
+    out = files.folder or given  # that of the latest of several runs
+    job.progress("hashing the table")
+    hashed = release.given.hashed()
+
+    with atomic_file(owner_path(out), overwrite=True) as file:
+        os.fchmod(file.fileno(), 0o600)  # it has the policy, and of tables true values
+
+        def write(manifest: Manifest) -> None:
+            command = release.briefing.command(
+                TABLE=release.given.where, RELEASE=out, POLICY=policy.path
+            )
+            page = owner_page(manifest, release.briefing, policy, hashed, command)
+            file.write(page.encode())
+
+        yield write
 
 
 def stated_claims(release: Release[Any]) -> list[Claim]:
@@ -441,7 +509,21 @@ def _make_manifest(release: Release[Any], found: Sequence[str]) -> Manifest:
         claims=tuple(stated_claims(release)),
         weaknesses=(*weaknesses, *found),
         details={} if kind.details is None else kind.details(release),
+        approval=_approval(release),
     )
+
+
+def _approval(release: Release[Any]) -> dict[str, str]:
+    """Return who approved a release and for whom: the receiver is also that of its book."""
+    approval = getattr(release.policy, "approval", None)
+    stated: dict[str, str] = {} if approval is None else approval.stated()
+    book = release.booking.section if release.booking else getattr(release.policy, "book", None)
+    if book is not None and stated.setdefault("receiver", book.receiver) != book.receiver:
+        raise PolicyError(
+            "The release is booked for another receiver than [approval] of the policy has.",
+            hint="Leave the receiver out of [approval]: that of the book counts.",
+        )
+    return stated
 
 
 def _versions(names: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import has_fit_parameter
 
 from halfmask.anonymize import Anonymizer, Guided, Mondrian
 from halfmask.training._representatives import (
@@ -14,6 +15,7 @@ from halfmask.training._representatives import (
     QUANTILE_SPREAD,
     REPRESENTATIVES,
     ClassRows,
+    alike,
 )
 
 if TYPE_CHECKING:
@@ -61,6 +63,32 @@ class TrainingData:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """The rows that a model is given, all with the first representative, then with the second.
+
+    A row that stands for several people weighs as many.
+    """
+
+    rows: NDArray[np.float64] = field(repr=False)
+    labels: NDArray[Any] = field(repr=False)
+    places: NDArray[np.int64] = field(repr=False)
+    several: int
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """How many people each row stands for; None if each stands for one."""
+        if len(self.rows) == self.several * len(self.places):
+            return None
+        return np.tile(np.bincount(self.places), self.several).astype(np.float64)
+
+    def of_people(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return a row for each person and representative, and their labels."""
+        starts = np.arange(self.several)[:, None] * (len(self.rows) // self.several)
+        everyone = (starts + self.places).ravel()
+        return self.rows[everyone], self.labels[everyone]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Partitioned:
     """Classes of the rows, fitted."""
 
@@ -90,12 +118,56 @@ class Partitioned:
         return REPRESENTATIVES[name](rows)
 
     def written(
-        self, representatives: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """Return the rows and labels for the model: all rows once with each representative."""
-        rows = np.concatenate([self.data.encoded] * len(representatives))
-        rows[:, self.data.encoding.depends_] = np.concatenate(list(representatives[:, self.cells]))
-        return rows, np.concatenate([self.data.labels] * len(representatives))
+        self, representatives: NDArray[np.float64], *, people: NDArray[np.int64] | None = None
+    ) -> Written:
+        """Return the rows for the model, of all people or some, once with each representative.
+
+        Of people who are equal in all that the model is given, one row stands for as many as there
+        are representatives, if the learner takes weights: they are as many rows as people.
+        """
+        data, several = self.data, len(representatives)
+        depends = data.encoding.depends_
+        chosen = slice(None) if people is None else people
+        encoded, labels, cells = data.encoded[chosen], data.labels[chosen], self.cells[chosen]
+        stands = np.arange(len(labels))
+        if several > 1 and weighs(data.estimator):
+            codes = np.unique(labels, return_inverse=True)[1]
+            stands = stand_ins(np.column_stack([cells, codes, encoded[:, ~depends]]), several)
+        kept, places = np.unique(stands, return_inverse=True)
+        rows = np.empty((several, len(kept), encoded.shape[1]), dtype=encoded.dtype)
+        if not depends.all():
+            rows[:] = encoded[kept]
+        rows[:, :, np.flatnonzero(depends)] = representatives[:, cells[kept]]
+        return Written(
+            rows=rows.reshape(-1, encoded.shape[1]),
+            labels=np.tile(labels[kept], several),
+            places=places.reshape(-1),
+            several=several,
+        )
+
+
+def stand_ins(given: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Return for each row an equal one that stands for it, each for at most so many."""
+    codes, n_rows = alike(given), np.arange(len(given))
+    order = np.argsort(codes, kind="stable")
+    sizes = np.bincount(codes)
+    rank = n_rows - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    found = np.empty(len(given), dtype=np.int64)
+    found[order] = order[n_rows - rank % most]
+    return found
+
+
+def weighs(estimator: Any) -> bool:  # noqa: ANN401 # scikit-learn's
+    """Return whether a learner takes a row of weight n as n rows.
+
+    One that wraps another may drop weights on the way, and weights of labels are by numbers of
+    rows: these get all rows.
+    """
+    settings = estimator.get_params(deep=False)
+    by_rows = any(settings[name] for name in settings if "class_weight" in name)
+    by_rows |= bool(settings.get("is_unbalance"))  # LightGBM's
+    wraps = any(hasattr(each, "fit") for each in settings.values())
+    return has_fit_parameter(estimator, "sample_weight") and not (wraps or by_rows)
 
 
 def partitioned(data: TrainingData) -> Partitioned:

@@ -158,6 +158,11 @@ class Standard:
         ]
         return [*self.numbers_, *ones]
 
+    def sources(self) -> list[str]:
+        """Return what column of the table each of its columns is made of."""
+        categories = self.categories_.items()
+        return [*self.numbers_, *(name for name, each in categories for _ in each)]
+
     def transform(self, table: pl.DataFrame) -> NDArray[np.float64]:
         """Return the rows as numbers."""
         lacking = [name for name in self.types_ if name not in table.columns]
@@ -186,7 +191,7 @@ class Encoding:
 
     Notes
     -----
-    `fit` tests which encoded columns depend on quasi-identifiers. It gives each row the
+    `fit` tests which columns of an ``encoder`` depend on quasi-identifiers. It gives each row the
     quasi-identifiers of another row and encodes the table again, for several shifts of the rows. An
     encoded column that changes depends on quasi-identifiers.
     """
@@ -207,22 +212,29 @@ class Encoding:
         self.types_ = _types(table)
         self.fitted_ = self._fitted(rows, table)
         encoded = self.encode(rows)
-        shifts = {1, max(1, table.height // 2), max(1, table.height // 3)}
+
+        def changed(names: Sequence[str], shift: int) -> NDArray[np.bool_]:
+            if self.encoder is None:  # it knows what each of its columns is made of
+                varies = np.not_equal(encoded, encoded[:1]).any(axis=0)
+                return np.asarray(varies & np.isin(self.fitted_.sources(), names))
+            swapped = self.encode(self._swapped(rows, table, names, shift))
+            return np.asarray(~np.equal(swapped, encoded).all(axis=0))
+
+        shifts = {1}
         if self.encoder is not None:
+            shifts |= {max(1, table.height // 2), max(1, table.height // 3)}
             # A column of two, one of them rare, changes with few of the orders.
             shifts |= set(np.random.default_rng(0).integers(1, max(2, table.height), 20).tolist())
         self.depends_ = np.zeros(encoded.shape[1], dtype=np.bool_)
         for shift in sorted(shifts):
             if self.depends_.all():
                 break
-            swapped = self.encode(self._swapped(rows, table, self.quasi_identifiers, shift))
-            self.depends_ |= ~np.equal(swapped, encoded).all(axis=0)
+            self.depends_ |= changed(self.quasi_identifiers, shift)
         places = np.cumsum(self.depends_) - 1
-        self.parts_ = []
-        for name in self.quasi_identifiers:
-            swapped = self.encode(self._swapped(rows, table, (name,), 1))
-            changed = self.depends_ & ~np.equal(swapped, encoded).all(axis=0)
-            self.parts_.append(places[changed].astype(np.int64))
+        self.parts_ = [
+            places[self.depends_ & changed((name,), 1)].astype(np.int64)
+            for name in self.quasi_identifiers
+        ]
         return self
 
     def _fitted(self, rows: Any, table: pl.DataFrame) -> Any:  # noqa: ANN401 # any encoder

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from halfmask.data import Hierarchy, HierarchyRule
     from halfmask.guarantees import Guarantee
-    from halfmask.training._candidates import TrainingData
+    from halfmask.training._candidates import TrainingData, Written
 
 
 class AnonymizedEstimator(
@@ -73,8 +73,9 @@ class AnonymizedEstimator(
         For a column's name its hierarchy, or a rule that builds one. A class then holds values of
         one branch of it, or whole branches.
     cv
-        The number of folds for cross-fitting and for choosing. A fit trains 3 cv + 1 models with
-        the defaults, 10 for 3 folds.
+        The number of folds for cross-fitting, each model with 10,000 rows at most. Candidates are
+        compared on the first of them that together learn 4,000 people. So a fit of a large table
+        trains cv + 3 models, one of them on all rows.
     membership_penalty
         Weight of membership leakage when ``"chosen"`` ranks: score - penalty * advantage. With 0
         only the score counts.
@@ -114,8 +115,9 @@ class AnonymizedEstimator(
     Notes
     -----
     **Guarantees.** The rows that the model gets form classes that keep every guarantee, in the
-    encoded columns that depend on a quasi-identifier. They are recounted there. Nothing is
-    guaranteed about other columns, or about what the model reveals of its training rows: attack it.
+    encoded columns that depend on a quasi-identifier. They are recounted there. Where a learner
+    takes ``sample_weight``, equal rows are given once for up to four people. Nothing is guaranteed
+    about other columns, or about what the model reveals of its training rows: attack it.
 
     **Edge cases.** If the rows of a fold can't keep the guarantees, ``"chosen"`` is the centroid,
     or raw rows. Each value at a quantile is a person's value. With a single quasi-identifier, each
@@ -205,8 +207,7 @@ class AnonymizedEstimator(
         X, y
             As of `fit`.
         """
-        X = collected(X)
-        rows, _ = self._trained(X, flat(y))
+        rows, _ = self.fit_protect(X, y)
         return rows[: len(self.anonymizer_.cells_)]
 
     def fit_protect(self, X: Any, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[Any]]:  # noqa: ANN401
@@ -219,9 +220,10 @@ class AnonymizedEstimator(
 
         Returns
         -------
-        The rows, (rows, encoded columns), in the order of ``X``, and their labels. With several
-        representatives all rows come once with the first, then all with the second, and so on. In
-        cross-validation, keep all rows of a person in one fold.
+        The rows, (rows, encoded columns), in the order of ``X``, and their labels. The model got
+        them, or equal ones once with their number as weight. With several representatives all rows
+        come once with the first, then all with the second, and so on. In cross-validation, keep all
+        rows of a person in one fold.
 
         Notes
         -----
@@ -239,13 +241,13 @@ class AnonymizedEstimator(
         True
         >>> another = LogisticRegression().fit(written, labels)
         """
-        return self._trained(collected(X), flat(y))
+        return self._trained(collected(X), flat(y)).of_people()
 
     def _trained(
         self,
         X: Any,  # noqa: ANN401 # any table
         labels: NDArray[Any],
-    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    ) -> Written:
         self.__dict__.pop("model_", None)  # a fit that fails must not leave half of an older one
         with progress_printed(type(self).__name__, self.verbose):
             tell("encoding rows and predicting split targets")
@@ -278,17 +280,18 @@ class AnonymizedEstimator(
         representative = CENTROID if self.representative == CHOSEN else self.representative
         return representative, RAW if self.predict_on == CHOSEN else self.predict_on
 
-    def _retrained(self, found: Partitioned) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    def _retrained(self, found: Partitioned) -> Written:
         """Train the model on rows that were counted again."""
         representatives = found.represented(self.representative_)
-        rows, labels = found.written(representatives)
-        recounted(rows, found)
+        written = found.written(representatives)
+        recounted(written, found)
         self.anonymizer_, self.representatives_ = found.anonymizer, representatives
         self.judgements_ = found.anonymizer.judgements_
-        self.model_ = fitted(self.estimator, rows, labels)
+        self.model_ = fitted(self.estimator, written.rows, written.labels, written.weights)
         if is_classifier(self.estimator):
-            self.classes_ = np.asarray(getattr(self.model_, "classes_", np.unique(labels)))
-        return rows, labels
+            labels = np.unique(written.labels)
+            self.classes_ = np.asarray(getattr(self.model_, "classes_", labels))
+        return written
 
     def transform(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401 # any table
         """Return encoded rows, written by the first representative of their class.

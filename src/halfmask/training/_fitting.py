@@ -37,13 +37,19 @@ SECONDS = 5.0
 _PROGRESS: ContextVar[Progress] = ContextVar("_PROGRESS", default=silent)
 
 
-def fitted(estimator: Any, rows: Any, y: NDArray[Any]) -> Any:  # noqa: ANN401 # scikit-learn's
+def fitted(
+    estimator: Any,  # noqa: ANN401 # scikit-learn's
+    rows: Any,  # noqa: ANN401 # the same
+    y: NDArray[Any],
+    weights: NDArray[np.float64] | None = None,
+) -> Any:  # noqa: ANN401 # the same
     """Return a copy of an estimator, fitted."""
     failed = f"{type(estimator).__name__} couldn't be fitted to {len(y)} rows"
     tell(f"training {type(estimator).__name__} on {len(y):,} rows")
     labels = LABELS_HINT if is_classifier(estimator) and not _are_places(y) else ""
     with foreign(failed, hint=CAUSE + labels + ROWS_HINT, keep_cause=True):
-        return clone(estimator).fit(rows, y)
+        weighed = {} if weights is None else {"sample_weight": weights}
+        return clone(estimator).fit(rows, y, **weighed)
 
 
 def _are_places(y: NDArray[Any]) -> bool:

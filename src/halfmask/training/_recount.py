@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from halfmask.guarantees import Guarantee
-    from halfmask.training._candidates import Partitioned
+    from halfmask.training._candidates import Partitioned, Written
 
 
 DEFECT = "This is a defect of halfmask: please report it."
@@ -67,16 +67,15 @@ def judge_again(
             )
 
 
-def recounted(rows: NDArray[np.float64], found: Partitioned) -> None:
+def recounted(written: Written, found: Partitioned) -> None:
     """Count the classes of what the model will be given, all representatives together."""
     data, judgements = found.data, found.anonymizer.judgements_
     guarantees = [each.guarantee for each in judgements]
-    people = len(data.encoded)
-    several = [rows[start : start + people] for start in range(0, len(rows), people)]
-    written = np.hstack([each[:, data.encoding.depends_] for each in several])
-    count_again(written, guarantees=guarantees)
+    several = np.split(written.rows[:, data.encoding.depends_], written.several)
+    classes = alike(np.hstack(several))[written.places].astype(np.float64)[:, None]
+    count_again(classes, guarantees=guarantees)
     columns = {name: data.table[name] for name in data.table.columns}
-    judge_again(written, columns, guarantees=guarantees)
+    judge_again(classes, columns, guarantees=guarantees)
 
 
 def labels_known(labels: NDArray[Any]) -> None:

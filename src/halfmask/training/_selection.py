@@ -13,7 +13,7 @@ from halfmask._errors import DataError, GuaranteeNotMetError, ParameterError
 from halfmask.data.arrays import unmasked
 from halfmask.training._candidates import TRANSFORMED, candidates_of, partitioned, placed
 from halfmask.training._fitting import asking, fitted, tell
-from halfmask.training._split_targets import folds_of
+from halfmask.training._split_targets import drawn, folds_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Probabilities below this count as this: the log loss of one row would outweigh all others.
 MIN_PROBABILITY = 1e-3
+#: So many people are enough to tell two candidates apart: folds of fewer are added up to it.
+ENOUGH = 4_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,9 @@ def scored(
     Notes
     -----
     A partition is made from the training rows of a fold alone. Its split targets may be predictions
-    of models that learned from rows of the fold: that favours all guided candidates alike.
+    of models that learned from rows of the fold: that favours all guided candidates alike. Models
+    learn 4,000 people of a partition: one fold if it has as many, else several. These models are
+    thrown away; people whom they didn't learn are in the classes all the same.
 
     **Edge cases.** Nothing is chosen where the rows of a fold can't keep the guarantees, or a label
     has one row only.
@@ -74,18 +78,24 @@ def scored(
         return []
     try:
         folds = folds_of(data.estimator, data.labels, cv=cv, random_state=data.seed)
+        folds = folds[: -(-ENOUGH // len(folds[0][0]))]
         parts = [(partitioned(data.subset(train)), held) for train, held in folds]
     except (DataError, GuaranteeNotMetError, ParameterError):
         tell("folds are too small to choose: the first representative and raw rows are taken")
         return []
     found: dict[tuple[str, str], list[tuple[float, float]]] = {each: [] for each in candidates}
     for part, held in parts:
-        fold = data.subset(held)
+        learned = drawn(data.estimator, part.data.labels, ENOUGH, seed=data.seed)
+        asked = drawn(data.estimator, data.labels[held], ENOUGH, seed=data.seed)
+        fold = data.subset(held[asked])
         for name in dict.fromkeys(name for name, _ in candidates):
             points = part.represented(name)
-            model = fitted(data.estimator, *part.written(points))
+            written = part.written(points, people=learned)
+            model = fitted(data.estimator, written.rows, written.labels, written.weights)
             for way in (way for other, way in candidates if other == name):
-                found[name, way].append(_in_fold(model, part, fold, way, points[0], _scale(data)))
+                found[name, way].append(
+                    _in_fold(model, part, learned, fold, way, points[0], _scale(data))
+                )
     means = {each: np.mean(of_folds, axis=0) for each, of_folds in found.items()}
     return [
         CandidateScore(
@@ -98,6 +108,7 @@ def scored(
 def _in_fold(  # a model, what it learned, what it is asked
     model: Any,  # noqa: ANN401 # scikit-learn ships no types
     part: Partitioned,
+    learned: NDArray[np.int64],
     fold: TrainingData,
     way: str,
     points: NDArray[np.float64],
@@ -114,7 +125,7 @@ def _in_fold(  # a model, what it learned, what it is asked
 
     of_held = lost(fold)
     score = 1.0 - float(of_held.mean()) / _of_no_model(part.data, fold.labels, scale)
-    return score, membership_advantage(lost(part.data), of_held)
+    return score, membership_advantage(lost(part.data.subset(learned)), of_held)
 
 
 def best_of(found: list[CandidateScore], *, penalty: float) -> CandidateScore:

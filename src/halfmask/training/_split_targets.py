@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: Out-of-fold predictions, predictions of one model of all rows, or the labels.
 SplitTargets = Literal["cross-fitted", "fitted", "labels"]
 
+#: Classes that more rows guide keep no more accuracy.
+MOST_LEARNED = 10_000
+
 KINDS = (
     "split_targets must be 'cross-fitted', 'fitted', 'labels', None, a model, a callable or "
     "predictions."
@@ -119,7 +122,7 @@ def cross_fitted(
     rows, y
         The encoded rows and their labels.
     cv, random_state
-        The number of folds, and their seed.
+        The number of folds, and their seed. A model learns at most 10,000 rows, drawn.
 
     Raises
     ------
@@ -127,7 +130,8 @@ def cross_fitted(
         If a label has only one row, or a model fails.
     """
     found: NDArray[np.float64] | None = None
-    for train, held in folds_of(estimator, y, cv=cv, random_state=random_state):
+    for learned, held in folds_of(estimator, y, cv=cv, random_state=random_state):
+        train = learned[drawn(estimator, y[learned], MOST_LEARNED, seed=random_state)]
         predicted = _predicted(fitted(estimator, rows[train], y[train]), rows[held])
         if found is None:
             found = np.empty((len(y), predicted.shape[1]))
@@ -141,6 +145,19 @@ def cross_fitted(
     if found is None:
         raise DataError("There are no rows to cross-fit.")
     return found
+
+
+def drawn(
+    estimator: Any,  # noqa: ANN401 # scikit-learn ships no types
+    y: NDArray[Any],
+    most: int,
+    *,
+    seed: int,
+) -> NDArray[np.int64]:
+    """Return the places of so many rows, drawn, and of one of each label."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    firsts = np.unique(y[order], return_index=True)[1] if is_classifier(estimator) else order[:0]
+    return np.union1d(order[firsts], order[:most]) if len(y) > most else np.arange(len(y))
 
 
 def folds_of(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from halfmask.verifier.checks import HierarchyFiles
 
 
-def verify(
+def verify(  # noqa: PLR0913 # keyword-only, each with a default
     release: str | Path,
     *,
     persons: str | Path | None = None,
@@ -42,6 +42,7 @@ def verify(
     originals: object = None,
     copy: str | Path | None = None,
     earlier: Sequence[str | Path] | None = None,
+    also: str | Path | None = None,
     engine: Workers | None = None,
 ) -> CheckedRelease:
     """Verify a release of any kind: count its claims again from the files.
@@ -67,6 +68,9 @@ def verify(
         For a copied database: the SQLite file that was written, as a path or ``sqlite:///path``.
     earlier
         For tables of counts and sums: the folders of the earlier releases that the manifest names.
+    also
+        A file of SPSS, Stata or Excel that `halfmask.export_release` made of rows: each of its
+        cells must be that of the release.
     engine
         For a protected table: where its files are read and counted, as `halfmask.protect` takes
         it. By default this process does it.
@@ -117,7 +121,14 @@ def verify(
         earlier=earlier,
         engine=engine,
     )
-    return verify_with(_path_of(release), given)
+    path = _path_of(release)
+    found = verify_with(path, given)
+    if also is None:
+        return found
+    from halfmask.verifier.exported import export_faults  # noqa: PLC0415 # rare
+
+    faults = export_faults(path, read_manifest(path), also)
+    return replace(found, problems=(*found.problems, *faults))
 
 
 def verify_with(release: Path, given: VerifyInputs) -> CheckedRelease:

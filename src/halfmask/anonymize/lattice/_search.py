@@ -112,16 +112,12 @@ class _OpenNodes:
 
     def judge_highest(self) -> None:
         """Judge the highest open nodes until none is open that isn't known to hold."""
-        from halfmask.kernels.compiling import compile_ahead  # noqa: PLC0415 # numba costs a second
-
         sizes = np.array(self._shape, np.int64)
         n_nodes = len(self._flags)
         stride = max(1, int(n_nodes * _GOLDEN))
         while gcd(stride, n_nodes) > 1:
             stride += 1
         visited = 0
-        known = (self._bounds, self._flags, self._nodes.least_loss)
-        compile_ahead(self._kernel.climb, visited, *known, sizes)
         while True:
             state = (self._bounds, self._flags, self._nodes.least_loss)
             visited = self._kernel.next_open(*state, stride, visited)

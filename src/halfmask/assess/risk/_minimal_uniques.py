@@ -70,16 +70,11 @@ def minimal_uniques(
 
 def _searched(codes: Ints, alone: Ints, weights: Floats) -> tuple[Alone, Floats]:
     """Return what is found for the candidates, and their parts in the order of the columns."""
-    from halfmask.kernels.compiling import compile_ahead  # noqa: PLC0415 # compiles
-    from halfmask.kernels.uniques.agreeing import agreeing_sums  # noqa: PLC0415 # compiles
     from halfmask.kernels.uniques.minimal import (  # noqa: PLC0415 # compiles
         Alone,
         minimal_uniques,
     )
 
-    # Of tables with missing values: the next may be one.
-    one = np.zeros((1, 1), dtype=np.int32)
-    compile_ahead(agreeing_sums, one, one, np.zeros((1, 1)))
     n_columns, n_classes = codes.shape
     largest = len(weights)
     sets = sum(comb(n_columns, size) for size in range(1, largest))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from halfmask.assess.synthesis._assessment import SynthesisAssessment, assess_synthetic
 from halfmask.assess.synthesis._pictures import Associations, associations
 from halfmask.assess.synthesis._pictures import column_pictures as column_pictures
+from halfmask.assess.synthesis._spread_tables import spread_distances as spread_distances
 from halfmask.assess.synthesis.quality import (
     LearnerScores,
     MarginalDistance,

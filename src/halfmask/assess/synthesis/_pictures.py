@@ -7,6 +7,7 @@ release doesn't hold, rounded counts.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
@@ -136,7 +137,8 @@ def _amounts(
     )
     sizes = np.ones(len(there[1]), dtype=np.int64)
     zone = getattr(cells.dtype, "time_zone", None)
-    label = date_label(high - low, zone) if cells.dtype.is_temporal() else None
+    spread = math.inf if cells.dtype == pl.Date else high - low  # dates have no time of day
+    label = date_label(spread, zone) if cells.dtype.is_temporal() else None
     return numeric_distribution(
         there[0], extents, sizes, min_count=min_count, label=label, spans_both=spans_both
     )

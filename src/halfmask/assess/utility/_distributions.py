@@ -136,7 +136,7 @@ def numeric_distribution(
 
 
 def date_label(days: float, zone: str | None = None) -> Callable[[float], str]:
-    """Return a function that writes days since 1970 as a date.
+    """Return a function that writes days since 1970 as a date, with the time in short spans.
 
     Examples
     --------
@@ -258,4 +258,6 @@ def _spread(low: Floats, high: Floats, weight: Floats, edges: Floats) -> Floats:
 
 
 def _number(value: float) -> str:
+    if abs(value) < 1e4:  # years have no comma
+        return f"{value:.6g}"
     return f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.3g}"

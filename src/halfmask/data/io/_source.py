@@ -74,6 +74,11 @@ class Source:
         return next((place.on_workers for place in self._places), Place.on_workers)
 
     @property
+    def files(self) -> list[Place]:
+        """The local files that it is read from."""
+        return [place for place in self._places if type(place) is Place and place.is_file]
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, in the table's order."""
         return self._reader.columns

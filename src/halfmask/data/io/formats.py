@@ -124,7 +124,7 @@ def format_of_bytes(start: bytes, *, declared: Format | None, sure: bool, what: 
     return declared
 
 
-#: The formats of other programs that are read. They aren't written.
+#: The formats of other programs that are read. `export_release` writes some of them.
 ForeignFormat: TypeAlias = Literal["excel", "spss", "stata", "sas", "sqlite", "duckdb"]
 FOREIGN_FORMATS: Final[tuple[ForeignFormat, ...]] = get_args(ForeignFormat)
 

@@ -348,6 +348,7 @@ class EventPolicy(EventSection, WrittenPolicy):
             **({} if self.window is None else {"window": table_of(self.window)}),
             **({"aggregate": list(map(table_of, self.aggregates))} if self.aggregates else {}),
             **({"guarantee": list(map(table_of, self.guarantees))} if self.guarantees else {}),
+            **({"approval": approved} if (approved := self.approval.stated()) else {}),
         }
 
     def __eq__(self, other: object) -> bool:

@@ -10,6 +10,7 @@ from halfmask.claims import WEAKNESSES, CellsClaim
 from halfmask.events.report._fields import field_name
 from halfmask.events.report._risk import percent
 from halfmask.release import BarsBlock, TableBlock, TextBlock, html_page
+from halfmask.release.briefing import Briefing, moment, record_rows, summary_blocks
 
 if TYPE_CHECKING:
     from halfmask.claims import EventsManifest
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
 #: So many rules and dropped paths are listed; the page says how many more there are.
 MOST_LISTED: Final = 500
 _LETTERS: Final = 120
+_UNBOUND: Final = (
+    "The policy has no [[guarantee]] and no [[aggregate]]: nothing bounds how few people share "
+    "what an event shows."
+)
 
 
 def render_events_report(
@@ -45,11 +50,13 @@ def render_events_report(
         "This page stays with you: it names fields of the input, also dropped ones.",
         "The output and its manifest are released. They name only released fields.",
     ]
+    stated, briefing = manifest.stated(), _briefing(manifest)
     return html_page(
         f"Report of events: {_short(manifest.release)}",
         [
             *(TextBlock("", [it], "bad") for it in (*summary.warnings(), *warned)),
             TextBlock("", lead, "notice"),
+            *summary_blocks(stated, briefing),
             _counts(manifest, summary),
             _rules(manifest, policy, summary),
             _dropped(policy, seen),
@@ -58,7 +65,19 @@ def render_events_report(
             *_risk(risk, manifest.lines),
             _left_out(summary),
             _files(manifest),
+            TableBlock("Record", (), record_rows(stated, briefing)),
+            TextBlock("Policy", [policy.text], "code"),
         ],
+    )
+
+
+def _briefing(manifest: EventsManifest) -> Briefing:
+    """Return what is written of how many events, for the officer who signs."""
+    written = len({field.steps for field in manifest.fields})
+    return Briefing(
+        protected=[] if manifest.claims else [_UNBOUND],
+        lost=[f"{written:,} fields are written. Fields without a rule are dropped."],
+        attacked="No attack was run. halfmask.assess.attacks has attacks on events.",
     )
 
 
@@ -68,7 +87,7 @@ def _counts(manifest: EventsManifest, summary: RunSummary) -> AnyBlock:
     return TextBlock(
         title="Summary",
         sentences=[
-            f"Made {manifest.created} by {software}.",
+            f"Made {moment(manifest.created)}, by {software}.",
             f"{summary.lines:,} lines were read; {sum(summary.bad.values()):,} are no events.",
             f"{summary.events:,} events became {manifest.lines:,} lines of output.",
             f"{summary.held:,} events were refused by a rule.",
@@ -137,11 +156,7 @@ def _weaknesses(manifest: EventsManifest) -> AnyBlock:
 
 def _claims(manifest: EventsManifest) -> AnyBlock:
     if not manifest.claims:
-        sentence = (
-            "The policy has no [[guarantee]] and no [[aggregate]]: nothing bounds how few people "
-            "share what an event shows."
-        )
-        return TextBlock(title="Guarantees", sentences=[sentence])
+        return TextBlock(title="Guarantees", sentences=[_UNBOUND])
     return TableBlock(
         title="Guarantees",
         caption="Counted by the run on its output, window by window. halfmask verify counts again "

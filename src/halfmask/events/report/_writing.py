@@ -118,6 +118,7 @@ def write_reports(
         created=(created or datetime.now(UTC)).strftime("%Y-%m-%dT%H:%M:%SZ"),
         software={"halfmask": version("halfmask")},
         policy_sha256=policy.sha256,
+        approval=policy.approval.stated(),
         release=policy.release,
         files=files,
         fields=released_fields(policy),

@@ -16,7 +16,7 @@ __all__ = ["keep_common"]
 _BITS = 64
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def keep_common(
     class_of: NDArray[np.int64],
     pairs: NDArray[np.int64],

@@ -204,7 +204,7 @@ def _leaf_at(forest: Forest, root: int, point: Cells) -> int:
     return node
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _bound(
     forest: Forest, row: _Row, box: Box, need: float, cap: float, room: _Room
 ) -> float:  # fmt: skip
@@ -288,7 +288,7 @@ def _dive(forest: Forest, row: _Row, need: float, cap: float, order: Box, room: 
     return _cost(forest, row, point)
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _dives(
     forest: Forest, row: _Row, box: Box, need: float, under: float, best: float, tries: int,
     far: float, room: _Room, cells: Cells,
@@ -312,7 +312,7 @@ def _dives(
     return best
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def find_leaves(forest: Forest, own: Cells) -> Cells:
     """Return the leaf of each row in each tree, shape (rows, trees)."""
     leaves = np.empty((len(own), len(forest.roots)), np.int32)
@@ -322,7 +322,7 @@ def find_leaves(forest: Forest, own: Cells) -> Cells:
     return leaves
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def flip_rows(
     forest: Forest, own: Cells, x: Floats, gained: Floats, allowed: Box,
     needs: tuple[float, float], effort: int, certified: Floats, found: Floats, cells: Cells,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["add_category_gaps", "add_number_gaps"]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def add_number_gaps(
     values: NDArray[np.float64],
     low: NDArray[np.float64],
@@ -58,7 +58,7 @@ def add_number_gaps(
                 out[i, r] += (gap * gap if squared else gap) + blank[r]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def add_category_gaps(
     values: NDArray[np.float64],
     codes: NDArray[np.int64],

@@ -45,7 +45,7 @@ def _most(point: NDArray[np.float64], box: NDArray[np.float64]) -> float:
     return float(x * x + y * y + z * z)
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def sums_between(
     asked: NDArray[np.float64],
     above: NDArray[np.float64],

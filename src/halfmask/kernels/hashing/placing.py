@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from halfmask.kernels.compiling import njit_unchecked
+from halfmask.kernels.compiling import njit, njit_unchecked
 from halfmask.kernels.hashing.siphash import LOW, THREE, hash_pairs
 from halfmask.kernels.hashing.siphash_lanes import LANES
 from halfmask.kernels.hashing.siphash_rounds import N8, N32, N56, NONE, ONE, SEVEN
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["place_binned", "place_logged", "place_views"]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def place_views(
     views: NDArray[np.uint64],
     valid: NDArray[np.uint8],

@@ -12,9 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numba import njit
 
-from halfmask.kernels.compiling import njit_no_nrt
+from halfmask.kernels.compiling import njit, njit_no_nrt
 from halfmask.kernels.hashing.siphash_lanes import LANES, READABLE, ROOM, hash_cells
 from halfmask.kernels.hashing.siphash_rounds import (
     C0,
@@ -49,7 +48,7 @@ MOST_COUNTED = 128
 BLOCK = 2048
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def hash_texts(
     offsets: Offsets,
     data: NDArray[np.uint8],
@@ -85,7 +84,7 @@ def hash_texts(
             hashes[first + i] = hash_bytes(data, start, stop, key0, key1)
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def hash_views(
     views: NDArray[np.uint64], key0: Word, key1: Word, hashes: NDArray[np.uint64]
 ) -> None:
@@ -161,7 +160,7 @@ def hash_words(
         hashes[i] = finish(v0, v1, v2, v3)
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def bin_codes(
     numbers: NDArray[np.float64], edges: NDArray[np.float64], codes: NDArray[np.int32]
 ) -> None:

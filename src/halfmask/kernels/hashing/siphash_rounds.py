@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numba import njit
 
-from halfmask.kernels.compiling import njit_no_nrt
+from halfmask.kernels.compiling import njit, njit_no_nrt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,7 +88,7 @@ def _word(data: NDArray[np.uint8], at: Word) -> Word:
 
 
 # A call for each text would cost as much as a round: the compiler must inline it.
-@njit(nogil=True, cache=True, inline="always", _nrt=False)  # type: ignore[call-overload, untyped-decorator] # as `njit_no_nrt`
+@njit(inline="always", _nrt=False)
 def hash_bytes(data: NDArray[np.uint8], start: Word, end: Word, key0: Word, key1: Word) -> Word:
     """Return the hash of a piece of a buffer: for other kernels, inlined into them."""
     v0, v1, v2, v3 = key0 ^ C0, key1 ^ C1, key0 ^ C2, key1 ^ C3

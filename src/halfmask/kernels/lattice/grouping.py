@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
-from halfmask.kernels.compiling import in_all_widths
+from halfmask.kernels.compiling import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,8 +78,7 @@ class GroupRoom(NamedTuple):
     first: NDArray[np.int32]
 
 
-@in_all_widths
-@njit(nogil=True, cache=True)
+@njit()
 def group_items(
     codes: NDArray[np.integer[Any]],
     weights: NDArray[np.int64],
@@ -129,7 +127,7 @@ def group_items(
     return n_groups
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _number(
     keys: NDArray[np.int64],
     n: int,
@@ -178,8 +176,7 @@ def _number(
     return found
 
 
-@in_all_widths
-@njit(nogil=True, cache=True)
+@njit()
 def codes_of_groups(
     codes: NDArray[np.integer[Any]], items: NDArray[np.int32], picked: NDArray[np.integer[Any]]
 ) -> None:
@@ -199,8 +196,7 @@ def codes_of_groups(
             picked[j, i] = codes[j, items[i]]
 
 
-@in_all_widths
-@njit(nogil=True, cache=True)
+@njit()
 def nodes_of_groups(
     codes: NDArray[np.integer[Any]],
     items: NDArray[np.int32],
@@ -273,7 +269,7 @@ def group_room(n_items: int) -> GroupRoom:
     )
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def rows_of_small(sizes: NDArray[np.int64], n_groups: int, least: int) -> int:
     """Return how many rows lie in groups of fewer than some rows.
 

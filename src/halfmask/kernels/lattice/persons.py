@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["merged_pairs"]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def merged_pairs(
     classes: NDArray[np.int64],
     keys: NDArray[np.int64],

@@ -54,7 +54,8 @@ class Rules(NamedTuple):
     offsets
         Where each sensitive column's values start in counts and shares, (columns + 1,).
     shares
-        The share of each value in the whole table, (values,).
+        The share of each value in the whole table, (values,); None where no rule but distinct
+        l-diversity is asked for: the others then aren't compiled.
     parents
         For hierarchical distance: the node of each value at each level from 1 to the top, level
         after level, each numbered from 0; the rules' trees one after the other.
@@ -66,7 +67,7 @@ class Rules(NamedTuple):
     columns: NDArray[np.int64]
     thresholds: NDArray[np.float64]
     offsets: NDArray[np.int64]
-    shares: NDArray[np.float64]
+    shares: NDArray[np.float64] | None
     parents: NDArray[np.int64]
     trees: NDArray[np.int64]
 
@@ -99,47 +100,54 @@ def rules_hold(
         counted.
     """
     for i in range(rules.kinds.shape[0]):
-        column = rules.columns[i]
-        first, last = rules.offsets[column], rules.offsets[column + 1]
-        kind, threshold = rules.kinds[i], rules.thresholds[i, 0]
-        if kind == DISTINCT_L and differs:
-            continue
-        if kind == DISTINCT_L:
-            kept = _distinct(counts, side, first, last) >= threshold
-        elif kind == ENTROPY_L:
-            kept = _entropy(counts, side, first, last, size) >= np.log(threshold) + SLACK
-        elif kind == RECURSIVE_CL:
-            kept = _recursive(counts, side, first, last, size, threshold, rules.thresholds[i, 1])
-        elif kind == T_EQUAL:
-            distance = _equal_distance(counts, side, first, last, size, rules.shares)
-            kept = distance <= threshold - SLACK
-        elif kind == T_ORDERED:
-            distance = _ordered_distance(counts, side, first, last, size, rules.shares)
-            kept = distance <= threshold - SLACK
-        elif kind == LARGEST_SHARE:
-            share = rules.thresholds[i, 0], rules.thresholds[i, 1]
-            kept = _largest(counts, side, first, last) * int(share[1]) <= size * int(share[0])
-        elif kind == DELTA_DISCLOSURE:
-            kept = _shares_differ_less(counts, side, first, last, size, rules.shares, threshold)
-        elif kind in (BASIC_BETA, ENHANCED_BETA):
-            kept = _gains_hold(counts, side, first, last, size, rules.shares, threshold, kind)
+        if rules.kinds[i] != DISTINCT_L:
+            kept = _shares_hold(counts, side, size, rules, i, rules.shares, scratch)
         else:
-            distance = _hierarchical_distance(
-                counts,
-                side,
-                first,
-                last,
-                size,
-                rules.shares,
-                rules.parents,
-                rules.trees[i],
-                rules.trees[i + 1],
-                scratch,
-            )
-            kept = distance <= threshold - SLACK
+            first, last = rules.offsets[rules.columns[i]], rules.offsets[rules.columns[i] + 1]
+            kept = differs or _distinct(counts, side, first, last) >= rules.thresholds[i, 0]
         if not kept:
             return False
     return True
+
+
+@njit_no_nrt
+def _shares_hold(
+    counts: NDArray[np.int64],
+    side: Int,
+    size: Int,
+    rules: Rules,
+    i: Int,
+    shares: NDArray[np.float64] | None,
+    scratch: NDArray[np.float64],
+) -> bool:
+    """Judge a class by rule ``i``, any but distinct l-diversity; without shares there is none."""
+    if shares is None:  # and what follows isn't compiled
+        return True
+    first, last = rules.offsets[rules.columns[i]], rules.offsets[rules.columns[i] + 1]
+    kind, threshold = rules.kinds[i], rules.thresholds[i, 0]
+    if kind == ENTROPY_L:
+        kept = _entropy(counts, side, first, last, size) >= np.log(threshold) + SLACK
+    elif kind == RECURSIVE_CL:
+        kept = _recursive(counts, side, first, last, size, threshold, rules.thresholds[i, 1])
+    elif kind == LARGEST_SHARE:
+        largest = _largest(counts, side, first, last)
+        kept = largest * int(rules.thresholds[i, 1]) <= size * int(threshold)
+    elif kind == DELTA_DISCLOSURE:
+        kept = _shares_differ_less(counts, side, first, last, size, shares, threshold)
+    elif kind in (BASIC_BETA, ENHANCED_BETA):
+        kept = _gains_hold(counts, side, first, last, size, shares, threshold, kind)
+    else:
+        if kind == T_EQUAL:
+            distance = _equal_distance(counts, side, first, last, size, shares)
+        elif kind == T_ORDERED:
+            distance = _ordered_distance(counts, side, first, last, size, shares)
+        else:
+            start, stop = rules.trees[i], rules.trees[i + 1]
+            distance = _hierarchical_distance(
+                counts, side, first, last, size, shares, rules.parents, start, stop, scratch
+            )
+        kept = distance <= threshold - SLACK
+    return bool(kept)
 
 
 @njit_no_nrt

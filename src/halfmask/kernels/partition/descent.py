@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from numba import njit
+from halfmask.kernels.compiling import njit
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["cell_spans", "descend"]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def descend(
     codes: NDArray[np.int64],
     feature: NDArray[np.int32],
@@ -45,7 +45,7 @@ def descend(
                 cells[i] = -1
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def cell_spans(
     feature: NDArray[np.int32],
     left: NDArray[np.int32],

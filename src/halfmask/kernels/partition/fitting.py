@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
+
+from halfmask.kernels.compiling import njit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +17,7 @@ __all__ = ["bound_points", "count_in_boxes"]
 LEAF_POINTS = 16
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def bound_points(
     points: NDArray[np.int32], n_nodes: int, order: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
@@ -67,14 +68,16 @@ def bound_points(
         values = np.empty(end - begin, dtype=np.int32)
         for i in range(end - begin):
             values[i] = points[run[i], widest]
-        order[begin:end] = run[np.argsort(values)]
+        run = run[np.argsort(values)]
+        for i in range(end - begin):
+            order[begin + i] = run[i]
         middle = (begin + end) // 2
         starts[2 * left], starts[2 * left + 1] = begin, middle
         starts[2 * left + 2], starts[2 * left + 3] = middle, end
     return starts, low, high
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def count_in_boxes(
     points: NDArray[np.int32],
     before: NDArray[np.int64],

@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from halfmask.kernels.compiling import in_all_widths, njit_no_nrt
+from halfmask.kernels.compiling import njit_no_nrt
 from halfmask.kernels.partition.criteria import Int, Rules
 from halfmask.kernels.partition.guided import guided_cut
 from halfmask.kernels.partition.lanes import lane_extremes
@@ -25,20 +24,20 @@ from halfmask.kernels.partition.records import Guide, RecordBuffers, RecordColum
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Guide", "RecordBuffers", "RecordColumns", "Rules", "TreeRoom", "grow"]
+__all__ = ["Guide", "RecordBuffers", "RecordColumns", "Room", "Rules", "TreeRoom", "grow"]
 
 
-@in_all_widths
-@njit(nogil=True, cache=True)
+@njit_no_nrt
 def grow(
     buffers: RecordBuffers,
     columns: RecordColumns,
     rules: Rules,
-    guide: Guide,
+    guide: Guide | None,
     k: Int,
     strict: bool,  # noqa: FBT001 # kernels take positional arguments only
     run: tuple[Int, Int, Int],
     whole: Int,
+    room: Room,
     tree: TreeRoom,
 ) -> tuple[Int, Int]:
     """Partition the records of a run until no cut keeps every guarantee on both sides.
@@ -48,7 +47,7 @@ def grow(
     buffers
         The records; permuted.
     columns, rules, guide
-        What is cut, what must hold, what leads.
+        What is cut, what must hold, what leads; without a guide its cuts aren't compiled.
     k
         The least size of a side, at least 1.
     strict
@@ -57,6 +56,8 @@ def grow(
         First row, row behind the last, and which of the two buffers holds them.
     whole
         Runs of no more rows than this are left for others to partition; 0: none.
+    room
+        Written and forgotten.
     tree
         Written. Room for ``2 * rows // k + 1`` nodes.
 
@@ -66,34 +67,20 @@ def grow(
         How many were written.
     """
     n_columns = columns.scale.shape[0]
-    width = buffers.lanes[0].shape[1]
-    low = np.empty(width, dtype=buffers.lanes[0].dtype)
-    high = np.empty(width, dtype=buffers.lanes[0].dtype)
-    room = Room(
-        np.zeros(4 * max(guide.bins, 256), dtype=np.int64),
-        np.zeros(n_columns, dtype=np.bool_),
-        np.zeros((4, rules.offsets[-1] + 1), dtype=np.int64),
-        np.zeros((4, rules.offsets[-1]), dtype=np.float64),
-        np.zeros(max(1, guide.lanes) * n_columns * guide.bins, dtype=np.uint64),
-        np.zeros(n_columns, dtype=np.uint64),
-        np.zeros(n_columns, dtype=np.uint64),
-        np.zeros(n_columns, dtype=np.float64),
-        np.zeros(n_columns, dtype=np.int64),
-        np.zeros(max(1, guide.lanes), dtype=np.float64),
-        np.zeros(max(1, guide.lanes), dtype=np.float64),
-    )
-    starts, stops = [run[0]], [run[1]]
-    sides, nodes = [run[2]], [0]
-    n_nodes, n_cells = 1, 0
-    while len(starts) > 0:
-        start, stop, side, node = starts.pop(), stops.pop(), sides.pop(), nodes.pop()
+    low, high, waiting = tree.least, tree.greatest, tree.waiting
+    waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3] = run[0], run[1], run[2], 0
+    n_waiting, n_nodes, n_cells = 1, 1, 0
+    while n_waiting > 0:
+        n_waiting -= 1
+        start, stop = waiting[n_waiting, 0], waiting[n_waiting, 1]
+        side, node = waiting[n_waiting, 2], waiting[n_waiting, 3]
         lanes = buffers.lanes[side]
         lane_extremes(lanes, start, stop, low, high)
         feature: Int = -1
         cut: Int = 0
         shared: Int = -1
         grows = stop - start >= 2 * k and stop - start > whole
-        if grows and guide.lanes > 0:
+        if guide is not None and grows:
             feature, cut = guided_cut(lanes, start, stop, low, high, columns, rules, guide, k, room)
         if grows and feature < 0:
             feature, cut, shared = median_cut(
@@ -113,14 +100,10 @@ def grow(
             continue
         middle = _move(buffers, side, start, stop, feature, cut, shared)
         tree.cut[node], tree.left[node], tree.right[node] = cut, n_nodes, n_nodes + 1
-        starts.append(middle)
-        stops.append(stop)
-        nodes.append(n_nodes + 1)
-        starts.append(start)
-        stops.append(middle)
-        nodes.append(n_nodes)
-        sides.append(1 - side)
-        sides.append(1 - side)
+        for behind, first, last in ((1, middle, stop), (0, start, middle)):
+            waiting[n_waiting, 0], waiting[n_waiting, 1] = first, last
+            waiting[n_waiting, 2], waiting[n_waiting, 3] = 1 - side, n_nodes + behind
+            n_waiting += 1
         n_nodes += 2
     return n_nodes, n_cells
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from halfmask.kernels.compiling import njit_no_nrt
+from halfmask.kernels.compiling import njit, njit_no_nrt
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +23,7 @@ __all__ = ["halve"]
 MOST_WAITING = 64
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def halve(
     points: NDArray[np.float64],
     order: NDArray[np.int64],

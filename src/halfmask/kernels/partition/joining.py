@@ -11,9 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
-from halfmask.kernels.compiling import njit_no_nrt
+from halfmask.kernels.compiling import njit, njit_no_nrt
 from halfmask.kernels.partition.criteria import Int, Rules, rules_hold
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["join_runs"]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def join_runs(
     lows: NDArray[np.int32],
     highs: NDArray[np.int32],
@@ -96,7 +95,7 @@ def join_runs(
         _lengthen(last, plain[:n_plain], least, (low, high), counts, scratch, origin)
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _lengthen(
     runs: tuple[Any, ...],
     plain: NDArray[np.int64],

@@ -13,10 +13,9 @@ import itertools
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from halfmask._errors import ParameterError
-from halfmask.kernels.compiling import njit_unchecked
+from halfmask.kernels.compiling import njit, njit_unchecked
 from halfmask.kernels.partition.blocks import (
     LANES,
     Blocks,
@@ -203,7 +202,7 @@ def nearest_points(
     return found
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _nearest_each(blocks: Blocks, queries: NDArray[np.float64], found: NDArray[np.int64]) -> None:
     near, rows = np.empty(1), np.empty(1, dtype=np.int64)
     for i in range(queries.shape[0]):
@@ -231,7 +230,7 @@ def middles(
     return found
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _middle_each(
     rest: _Rest,
     columns: PointColumns,
@@ -259,7 +258,7 @@ def _nothing(points: NDArray[np.float64], columns: PointColumns) -> _Rest:
     )
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def take_groups(
     blocks: Blocks,
     points: NDArray[np.float64],

@@ -52,7 +52,7 @@ class Guide(NamedTuple):
     Attributes
     ----------
     lanes
-        How many lanes hold guides, behind the sensitive ones; 0 for Mondrian.
+        How many lanes hold guides, behind the sensitive ones.
     gain
         The least share of the guide's spread in a node that a cut must take away to be preferred to
         Mondrian's.
@@ -66,7 +66,9 @@ class Guide(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Arrays that the loops write and forget, made once for the whole growth.
+    """Arrays that the loops write and forget, made once for the whole growth, in Python.
+
+    Arrays that a kernel makes, and lists, would take as long to compile as its loops.
 
     Attributes
     ----------
@@ -117,6 +119,10 @@ class TreeRoom(NamedTuple):
         Where each cell's run of records starts, and in which buffer, (cells,).
     cell_of_row
         The cell of each row, (rows,).
+    least, greatest
+        The least and greatest of each lane in a node, of the lanes' type, (lanes,).
+    waiting
+        First row, row behind the last, buffer and number of nodes that wait, (cells + 1, 4).
     """
 
     feature: NDArray[np.int32]
@@ -129,3 +135,6 @@ class TreeRoom(NamedTuple):
     firsts: NDArray[np.int64]
     sides: NDArray[np.int64]
     cell_of_row: NDArray[np.int32]
+    least: NDArray[np.uint8]
+    greatest: NDArray[np.uint8]
+    waiting: NDArray[np.int64]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from halfmask.kernels.compiling import njit
 from halfmask.kernels.partition.criteria import Int, Rules, rules_hold
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Moves(NamedTuple):
     code: NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def best_moves(
     codes: NDArray[np.unsignedinteger[Any]],
     sensitive: NDArray[np.unsignedinteger[Any]],
@@ -92,7 +92,7 @@ def best_moves(
                     moves.column[cell], moves.code[cell] = j, edge
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _rims(
     codes: NDArray[np.unsignedinteger[Any]],
     first: Int,
@@ -122,7 +122,7 @@ def _rims(
     rims[3], rims[4], rims[5] = most, n_most, below
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _rest_holds(
     codes: NDArray[np.unsignedinteger[Any]],
     sensitive: NDArray[np.unsignedinteger[Any]],

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["sorted_groups"]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def sorted_groups(values: NDArray[np.float64], k: Int) -> NDArray[np.int64]:
     """Return the group of each number, from 0, rising.
 

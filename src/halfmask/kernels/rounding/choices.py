@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["improve"]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def improve(
     starts: NDArray[np.int64],
     cells: NDArray[np.int64],

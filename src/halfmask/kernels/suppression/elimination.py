@@ -49,7 +49,7 @@ class Echelon(NamedTuple):
     inverse: NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _invert(number: int) -> int:
     """Return the inverse modulo the prime, by Fermat's little theorem."""
     result, power, base = 1, PRIME - 2, number
@@ -61,7 +61,7 @@ def _invert(number: int) -> int:
     return result
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def eliminate_rows(system: System, hidden: NDArray[np.bool_], order: NDArray[np.int64]) -> Echelon:
     """Bring the equations between hidden cells into echelon form.
 
@@ -138,7 +138,7 @@ def eliminate_rows(system: System, hidden: NDArray[np.bool_], order: NDArray[np.
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _touch(
     cell: int,
     touched: NDArray[np.bool_],
@@ -155,7 +155,7 @@ def _touch(
     return n_support + 1
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _find_pivot(system: System, support: NDArray[np.int32], row: NDArray[np.int64]) -> int:
     """Return the cell of a row that is in the fewest equations; -1 if the row is empty."""
     pivot, fewest = -1, 1 << 62
@@ -166,7 +166,7 @@ def _find_pivot(system: System, support: NDArray[np.int32], row: NDArray[np.int6
     return pivot
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def move_randomly(form: Echelon, moves: NDArray[np.int64]) -> None:
     """Make random vectors fit the equations.
 
@@ -189,7 +189,7 @@ def move_randomly(form: Echelon, moves: NDArray[np.int64]) -> None:
                 moves[pivot, i] = (moves[pivot, i] + value * moves[cell, i]) % PRIME
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def combine(form: Echelon, wanted: NDArray[np.int64], n_equations: int) -> NDArray[np.int64]:
     """Return how often each equation is taken to give a combination of hidden cells.
 
@@ -226,7 +226,7 @@ def combine(form: Echelon, wanted: NDArray[np.int64], n_equations: int) -> NDArr
     return found
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def publish_spare(
     system: System,
     hidden: NDArray[np.bool_],
@@ -278,7 +278,7 @@ def publish_spare(
         used[own] += 1
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _is_needed(
     moves: NDArray[np.int64],
     sensitive: NDArray[np.bool_],
@@ -300,7 +300,7 @@ def _is_needed(
     return False
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _lacks(system: System, hidden: NDArray[np.bool_], cell: int) -> bool:
     """Whether an equation of a cell lacks something, now that the cell is published."""
     for at in range(system.cell_starts[cell], system.cell_starts[cell + 1]):
@@ -310,7 +310,7 @@ def _lacks(system: System, hidden: NDArray[np.bool_], cell: int) -> bool:
     return False
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _fix(moves: NDArray[np.int64], own: NDArray[np.int64], cell: int, first: int) -> None:
     """Take a vector off the others, so that the cell doesn't move in any of them."""
     inverse = _invert(moves[first, cell])

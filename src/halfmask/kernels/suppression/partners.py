@@ -47,7 +47,7 @@ class System(NamedTuple):
     alone: NDArray[np.bool_]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def equation_lacks(
     system: System, hidden: NDArray[np.bool_], equation: int
 ) -> tuple[float, float, int]:
@@ -97,7 +97,7 @@ def equation_lacks(
     return down, up, max(0, wanted - n_hidden)
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def hide_partners(
     system: System,
     hidden: NDArray[np.bool_],
@@ -156,7 +156,7 @@ def hide_partners(
     return added
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _cheapest(
     system: System,
     hidden: NDArray[np.bool_],
@@ -190,7 +190,7 @@ def _cheapest(
     return best
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _set_need(system: System, equation: int, cell: int, down: float, up: float) -> None:
     """Let a partner need to move as far as is asked, and no further than it can."""
     for at in range(system.starts[equation], system.starts[equation + 1]):
@@ -200,7 +200,7 @@ def _set_need(system: System, equation: int, cell: int, down: float, up: float) 
             system.need[cell, 1 - turned] = min(max(up, 0.0), system.room[cell, 1 - turned])
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def hide_breakers(
     system: System,
     hidden: NDArray[np.bool_],
@@ -264,7 +264,7 @@ def hide_breakers(
     return added
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _least(
     system: System,
     useful: NDArray[np.bool_],
@@ -284,7 +284,7 @@ def _least(
     return best
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _price(
     system: System, cost: NDArray[np.float64], n_hidden: NDArray[np.int64], cell: int
 ) -> float:

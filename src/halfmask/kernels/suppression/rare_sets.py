@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["hit_sets", "rare_sets"]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def rare_sets(
     offsets: NDArray[np.int64],
     items: NDArray[np.int32],
@@ -64,9 +64,13 @@ def rare_sets(
     for i in range(len(items)):
         counts[0, items[i]] += 1
     n_seen[0] = n_items
-    seen[0] = np.arange(n_items)
-    starts[0, 1:] = np.cumsum(counts[0])[:-1]
-    positions[0] = np.argsort(items, kind="mergesort")
+    for item in range(n_items):
+        seen[0, item] = item
+        if item:
+            starts[0, item] = starts[0, item - 1] + counts[0, item - 1]
+    order = np.argsort(items, kind="mergesort")
+    for i in range(len(items)):
+        positions[0, i] = order[i]
     chosen = np.empty(size, dtype=np.int32)
     while depth >= 0:
         if cursor[depth] == n_seen[depth]:
@@ -93,7 +97,8 @@ def rare_sets(
                     return found[:n_found]
                 if n_found == len(found):
                     found = np.concatenate((found, np.empty_like(found)))
-                found[n_found, :depth] = chosen[:depth]
+                for at in range(depth):
+                    found[n_found, at] = chosen[at]
                 found[n_found, depth] = last
                 n_found += 1
             counts[depth, last] = 0
@@ -101,7 +106,7 @@ def rare_sets(
     return found[:n_found]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _project(
     prefix: NDArray[np.int64],
     ends: NDArray[np.int64],
@@ -121,7 +126,7 @@ def _project(
     return n_seen
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _place(
     prefix: NDArray[np.int64],
     ends: NDArray[np.int64],
@@ -144,7 +149,7 @@ def _place(
         starts[item] -= counts[item]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def hit_sets(sets: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Choose items so that each set has one: the one with most sets by its cost, then the next.
 
@@ -170,7 +175,8 @@ def hit_sets(sets: NDArray[np.int32], costs: NDArray[np.float64]) -> NDArray[np.
     for one in sets.flat:
         left[one] += 1
     starts = np.zeros(n_items + 1, dtype=np.int64)
-    starts[1:] = np.cumsum(left)
+    for item in range(n_items):
+        starts[item + 1] = starts[item] + left[item]
     of_item = np.empty(sets.size, dtype=np.int64)
     place = starts[:-1].copy()
     for row in range(len(sets)):

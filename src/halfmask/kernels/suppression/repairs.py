@@ -51,7 +51,7 @@ class Rare(NamedTuple):
     tried: NDArray[np.int64]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def cheapest_repairs(
     rare: Rare, repairs: NDArray[np.int64], compared: NDArray[np.int64], k: int
 ) -> NDArray[np.int64]:
@@ -107,7 +107,7 @@ def cheapest_repairs(
     return found
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _first_repair(
     rare: Rare,
     own: int,
@@ -134,7 +134,7 @@ def _first_repair(
     return int(repairs[rare.last[own]])
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _note(patterns: NDArray[np.int16], n_patterns: NDArray[np.int64], i: int, pattern: int) -> None:
     for each in range(n_patterns[i]):
         if patterns[i, each] == pattern:
@@ -143,7 +143,7 @@ def _note(patterns: NDArray[np.int16], n_patterns: NDArray[np.int64], i: int, pa
     n_patterns[i] += 1
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _slot_of(
     slots: NDArray[np.int32], codes: NDArray[np.int64], i: int, pattern: int, own: int
 ) -> int:
@@ -168,7 +168,7 @@ def _slot_of(
     return int(slot)
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _add(
     slots: NDArray[np.int32],
     codes: NDArray[np.int64],
@@ -186,7 +186,7 @@ def _add(
     return 1
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _larger(slots: NDArray[np.int32], codes: NDArray[np.int64]) -> NDArray[np.int32]:
     larger = np.full((2 * len(slots), 4), -1, dtype=np.int32)
     for old in range(len(slots)):

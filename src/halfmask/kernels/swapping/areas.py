@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["swap_between_areas"]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def swap_between_areas(
     wanted: NDArray[np.int64],
     members: NDArray[np.int64],

@@ -17,7 +17,7 @@ __all__ = ["place_partners", "shuffle_ties", "swap_near_ranks"]
 _MOST_MISSES = 64
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def shuffle_ties(
     is_first: NDArray[np.bool_], order: NDArray[np.uint32], draws: NDArray[np.uint32]
 ) -> None:
@@ -43,7 +43,7 @@ def shuffle_ties(
             order[i], order[j] = order[j], order[i]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def swap_near_ranks(
     partner: NDArray[np.uint32], start: int, distance: int, draws: NDArray[np.uint32]
 ) -> tuple[int, int]:
@@ -93,7 +93,7 @@ def swap_near_ranks(
     return n, used
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _free_rank(partner: NDArray[np.uint32], low: int, high: int, draw: np.uint32) -> int:
     """Return one of the ranks without a partner, each with the same probability; or -1."""
     free = 0
@@ -108,7 +108,7 @@ def _free_rank(partner: NDArray[np.uint32], low: int, high: int, draw: np.uint32
     return -1
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def place_partners(
     by_rank: NDArray[np.uint32],
     partner: NDArray[np.uint32],

@@ -19,7 +19,7 @@ UNSIGNED, SIGNED, FLOAT = 0, 1, 2
 _LONGEST_RUN = 64
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _key(bits: np.int64, kind: int) -> np.uint64:
     """Return an unsigned integer that has the order of the numbers."""
     lowest = np.int64(-0x8000000000000000)
@@ -32,7 +32,7 @@ def _key(bits: np.int64, kind: int) -> np.uint64:
     return np.uint64(bits)
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def key_range(numbers: NDArray[np.int64], kind: int) -> tuple[np.uint64, np.uint64]:
     """Return the smallest and the largest key of numbers, given by their 64 bits."""
     low = high = _key(numbers[0], kind)
@@ -42,7 +42,7 @@ def key_range(numbers: NDArray[np.int64], kind: int) -> tuple[np.uint64, np.uint
     return low, high
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def pack_keys(
     numbers: NDArray[np.int64], kind: int, low: np.uint64, cut: int, bits: int
 ) -> NDArray[np.uint64]:
@@ -66,7 +66,7 @@ def pack_keys(
     return packed
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def order_of_packed(
     packed: NDArray[np.uint64],
     bits: int,
@@ -109,7 +109,7 @@ def order_of_packed(
     return True
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _order_run(
     numbers: NDArray[np.int64], kind: int, rows: NDArray[np.uint32], is_first: NDArray[np.bool_]
 ) -> bool:

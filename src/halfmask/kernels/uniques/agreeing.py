@@ -21,7 +21,7 @@ __all__ = ["agreeing_sums"]
 _FEW_PAIRS = 256
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def agreeing_sums(
     asked: NDArray[np.int32], offered: NDArray[np.int32], sums: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -53,8 +53,11 @@ def agreeing_sums(
     parts = [np.zeros((1, 4), dtype=np.int64) for _ in range(n_columns + 1)]
     n_parts = np.zeros(n_columns + 1, dtype=np.int64)
     following = np.zeros(n_columns + 1, dtype=np.int64)
-    asking[0][:] = np.arange(n_asked)
-    giving[0][:] = np.arange(n_offered)
+    # Loops, no slices on the left: for those numba compiles the texts of errors, for two seconds.
+    for i in range(n_asked):
+        asking[0][i] = i
+    for i in range(n_offered):
+        giving[0][i] = i
     parts[0][0, 1], parts[0][0, 3] = n_asked, n_offered
     n_parts[0] = 1
     depth = 0
@@ -129,7 +132,8 @@ def agreeing_sums(
                 given[tally[3, code]] = theirs[i]
                 tally[3, code] += 1
         if wild > 0:
-            given[place : place + end - start] = theirs[start:end]
+            for i in range(end - start):
+                given[place + i] = theirs[start + i]
         for t in range(n_touched):
             tally[:, touched[t]] = 0
         n_parts[depth + 1], following[depth + 1] = n_below, 0
@@ -137,7 +141,7 @@ def agreeing_sums(
     return found
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _add_all(
     mine: NDArray[np.int32],
     theirs: NDArray[np.int32],
@@ -153,7 +157,7 @@ def _add_all(
             found[mine[i], number] += total
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _add_pairs(
     mine: NDArray[np.int32],
     theirs: NDArray[np.int32],

@@ -45,7 +45,7 @@ class Alone(NamedTuple):
     bits: NDArray[np.uint8]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def minimal_uniques(
     codes: NDArray[np.int32],
     candidate: NDArray[np.int32],
@@ -144,11 +144,13 @@ def minimal_uniques(
                     if used + held > limit:
                         return False
                     larger = np.empty(2 * (used + held), dtype=np.int32)
-                    larger[:used] = out[:used]
+                    for at in range(used):
+                        larger[at] = out[at]
                     out = larger
                 if groups + 2 > len(out_starts):
                     more = np.zeros(2 * len(out_starts), dtype=np.int64)
-                    more[: groups + 1] = out_starts[: groups + 1]
+                    for at in range(groups + 1):
+                        more[at] = out_starts[at]
                     out_starts = more
                 tally[2, code] = used
                 used += held
@@ -187,7 +189,7 @@ def minimal_uniques(
     return True
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _parts_of(
     chosen: NDArray[np.int64],
     size: int,
@@ -209,7 +211,7 @@ def _parts_of(
     return int(parts_of[size])
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def _note(
     own: int,
     size: int,

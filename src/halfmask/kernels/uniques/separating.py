@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["count_sets"]
 
 
-@njit(nogil=True, cache=True)
+@njit()
 def count_sets(
     codes: NDArray[np.int32],
     rows: NDArray[np.int64],
@@ -51,7 +51,8 @@ def count_sets(
     touched = np.empty(widest + 1, dtype=np.int64)
     members = np.empty((largest + 1, n_rows), dtype=np.int32)
     starts = np.zeros((largest + 1, n_rows // 2 + 2), dtype=np.int64)
-    members[0] = np.arange(n_rows)
+    for i in range(n_rows):
+        members[0, i] = i
     starts[0, 1] = n_rows
     n_groups = np.zeros(largest + 1, dtype=np.int64)
     n_groups[0] = 1

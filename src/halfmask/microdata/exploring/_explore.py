@@ -249,7 +249,7 @@ def _number(found: ExploredPoint | GridPolicy) -> int:
 
 
 def _check_nothing_varied(*given: object) -> None:
-    """Refuse values to vary: the nodes are those of the policy as it is."""
+    """Refuse values to vary: the nodes are those of the policy alone."""
     if any(each is not None for each in given):
         raise ParameterError(
             "explore varies levels alone with 'nodes', and something else is to be varied.",

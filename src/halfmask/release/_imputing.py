@@ -293,7 +293,7 @@ def combine_estimates(
         raise ParameterError(
             "combine_estimates takes the coefficients of at least two tables, and as many "
             "variances.",
-            hint="Give a list of arrays, one for each table.",
+            hint="Give a list of arrays, one for each table. For one coefficient: [[1.2], [1.3]].",
         )
     if not (np.isfinite(found).all() and (within > 0).all() and np.isfinite(within).all()):
         raise ParameterError(

@@ -156,9 +156,11 @@ def estimates(folder: str, rng: np.random.Generator, m: int) -> dict[str, dict[s
         )
         for called, several in (("drawn alone", alone), ("impute_release", ours)):
             joint = hm.combine_estimates(
-                [it[name][0] for it in several], [it[name][1] for it in several]
+                [it[name][0] for it in several],
+                [it[name][1] for it in several],
+                kind="imputed",
             )
-            found[called][name] = np.column_stack([joint.intervals(), joint.estimates])
+            found[called][name] = np.column_stack([*joint.interval(0.95), joint.estimate])
             if called == "impute_release":
                 found["missing"][name] = joint.missing_information
     return found

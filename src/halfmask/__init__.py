@@ -100,8 +100,8 @@ if TYPE_CHECKING:
         synthesize,
     )
     from halfmask.minimize import Minimizer
-    from halfmask.release import combine_estimates, export_release, impute_release, read_release
-    from halfmask.synth import Synthesizer
+    from halfmask.release import export_release, impute_release, read_release
+    from halfmask.synth import Synthesizer, combine_estimates
     from halfmask.training import AnonymizedEstimator, accuracy_by_k
     from halfmask.vault import KeyFile, Keyring, Passphrase, Secret, Vault
     from halfmask.verifier import verify
@@ -200,7 +200,7 @@ _ROOMS = {
     "query_sql": "dp.queries",
     "read_hierarchy": "data",
     "read_release": "release",
-    "combine_estimates": "release",
+    "combine_estimates": "synth",
     "impute_release": "release",
     "synthesize": "microdata",
     "verify": "verifier",

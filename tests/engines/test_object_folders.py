@@ -322,6 +322,22 @@ def test_a_pointer_that_names_no_release(bucket, text):
         pass
 
 
+@pytest.mark.parametrize("start", ["{}", "data/../../x", "data//x"], ids=str)
+def test_an_object_whose_name_leads_elsewhere_is_not_fetched(bucket, tmp_path, start):
+    """A name that starts with a slash is a path of the receiver's machine."""
+    mine = tmp_path / "mine"
+    mine.write_text("kept")
+    name = start.replace("{}", str(mine))
+    bucket.put("bucket/releases/out/manifest.json", b"{}")
+    bucket.put(f"bucket/releases/out/{name}", b"x")
+    with (
+        pytest.raises(DataError, match="leads out of its folder"),
+        _object_folder.fetched_folder(OUT, called="The release"),
+    ):
+        pass
+    assert mine.read_text() == "kept"
+
+
 @pytest.mark.mostly_slow
 @pytest.mark.parametrize(
     ("out", "says"),

@@ -144,23 +144,23 @@ def test_a_regression_covers_the_slope_of_the_original(tmp_path, seed):
     alone = cells.with_columns(x=pl.Series(rng.integers(cells["x_from"], cells["x_to"] + 1)))
     assert slope(alone)[0][0] < 0.9 * raw
     tables = impute_release(tmp_path / "out")
-    found = combine_estimates(*zip(*map(slope, tables), strict=True))
-    low, high = found.intervals()[0]
+    found = combine_estimates(*zip(*map(slope, tables), strict=True), kind="imputed")
+    low, high = (each[0] for each in found.interval(0.95))
     assert low < raw < high
-    assert abs(found.estimates[0] - raw) < 0.7 * (raw - slope(alone)[0][0])
+    assert abs(found.estimate[0] - raw) < 0.7 * (raw - slope(alone)[0][0])
     assert high - low < 0.5 * raw
 
 
 def test_rubins_rules_by_hand():
     """Means 2 and 10; within 1 and 4, between 1 and 0: 1 + (1 + 1/3) * 1 = 7/3, and 4."""
-    found = combine_estimates([[1, 10], [2, 10], [3, 10]], [[1, 4]] * 3)
-    assert found.estimates.tolist() == [2, 10]
-    assert found.standard_errors == pytest.approx([np.sqrt(7 / 3), 2])
+    found = combine_estimates([[1, 10], [2, 10], [3, 10]], [[1, 4]] * 3, kind="imputed")
+    assert found.estimate.tolist() == [2, 10]
+    assert found.standard_error == pytest.approx([np.sqrt(7 / 3), 2])
     assert found.degrees_of_freedom[0] == pytest.approx(2 * (1 + 3 / 4) ** 2)
     assert found.degrees_of_freedom[1] == np.inf
     assert found.missing_information == pytest.approx([4 / 7, 0])
     # t of 6.125 degrees, 0.975: 2.4347 (scipy.stats.t.ppf).
-    assert found.intervals()[0] == pytest.approx(
+    assert [each[0] for each in found.interval(0.95)] == pytest.approx(
         [2 - 2.4347 * np.sqrt(7 / 3), 2 + 2.4347 * np.sqrt(7 / 3)], rel=1e-3
     )
 
@@ -168,12 +168,12 @@ def test_rubins_rules_by_hand():
 @pytest.mark.parametrize(
     ("estimates", "variances"),
     [([[1.0]], [[1.0]]), ([[1.0], [2.0]], [[1.0]]), ([[1.0], [np.nan]], [[1.0], [1.0]]),
-     ([[1.0], [2.0]], [[1.0], [0.0]])],
-    ids=["one", "shapes", "nan", "zero"],
+     ([[1.0], [2.0]], [[1.0], [-1.0]])],
+    ids=["one", "shapes", "nan", "negative"],
 )  # fmt: skip
 def test_results_that_cannot_be_combined_are_refused(estimates, variances):
     with pytest.raises(ParameterError):
-        combine_estimates(estimates, variances)
+        combine_estimates(estimates, variances, kind="imputed")
 
 
 def test_what_has_no_ranges_or_sets_is_refused(tmp_path):

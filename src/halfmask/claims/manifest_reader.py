@@ -120,7 +120,7 @@ def _manifest(top: At, *, of_output: bool) -> Manifest:
         claims=at["claims"].each(_synthetic_claim if kind == SYNTHETIC else _claim),
         weaknesses=at["weaknesses"].texts(),
         details=at["details"].mapping(),
-        report_sha256=_hash_of(at["report"]) if "report" in at else None,
+        report_sha256=at["report"].keys("sha256")["sha256"].sha256() if "report" in at else None,
         approval=policy["approval"].values(At.text) if "approval" in policy else {},
     )
 
@@ -135,10 +135,6 @@ def _check_risk(manifest: Manifest) -> None:
 #: Whether the manifest of a kind of ours lies next to an output, and what else is asked of it.
 _IS_BESIDE: Final = {MICRODATA: False, MASKED: False, SYNTHETIC: False, TABLES: False, EVENTS: True}
 _CHECKS: Final = {MICRODATA: _check_risk}
-
-
-def _hash_of(at: At) -> str:
-    return at.keys("sha256")["sha256"].sha256()
 
 
 def _file(at: At, folder: str | None) -> DataFile:

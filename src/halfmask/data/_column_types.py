@@ -73,7 +73,8 @@ class TextJudge:
             # second needn't be tried.
             if "integer" in alive and (numbers := _integers(values)) is not None:
                 alive[:] = [t for t in alive if t in {"integer", "float"}]
-                if "float" in alive and _any_long(numbers):
+                short = numbers.is_between(-_SHORT, _SHORT, closed="none")
+                if "float" in alive and not short.all():
                     alive.remove("float")
                 self._has_value[name] = True
                 continue
@@ -168,10 +169,6 @@ def _integers(values: pl.Series) -> pl.Series | None:
     if numbers.null_count() or not (numbers.cast(pl.String) == values).all():
         return None
     return numbers
-
-
-def _any_long(numbers: pl.Series) -> bool:
-    return not numbers.is_between(-_SHORT, _SHORT, closed="none").all()
 
 
 def _is_float(values: pl.Series) -> bool:

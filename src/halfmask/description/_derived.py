@@ -114,10 +114,9 @@ class Derivations:
             ).drop_nulls()
             if both.height < FEWEST_ROWS:
                 continue
-            held, chance = (
-                _share_held(both["part"], both["whole"]),
-                _share_held(both["part"], _shift_texts(both)),
-            )
+            # Rows are in a random order: the next one's text is that of somebody else.
+            others = both["whole"].slice(1).append(both["whole"].head(1))
+            held, chance = (_share_held(both["part"], it) for it in (both["whole"], others))
             # One text in nearly all rows, such as a country, may stand in all texts of a column.
             if held >= NEARLY and held - chance >= NEARLY * (1 - chance) and chance < 1:
                 return Derivation((name,), held)
@@ -189,11 +188,6 @@ def _measure_agreement(source: NDArray[np.int64], target: NDArray[np.int64]) -> 
 def _share_held(parts: pl.Series, wholes: pl.Series) -> float:
     """Return the share of rows whose whole text holds the part."""
     return float(wholes.str.contains(parts, literal=True).mean() or 0.0)  # type: ignore[arg-type] # a float
-
-
-def _shift_texts(both: pl.DataFrame) -> pl.Series:
-    """Return the whole texts of other rows: the rows are in a random order."""
-    return both["whole"].slice(1).append(both["whole"].head(1))
 
 
 def _count_pairs(codes: NDArray[np.int64]) -> float:

@@ -268,7 +268,7 @@ def _write_part(
 ) -> Written:
     """Write one file; return what the manifest states of it, and its placed rows if `noted`."""
     number, placed = numbered
-    placed = _reordered(placed, key, number)
+    placed = placed[keyed_order(placed.height, key=key, stream=ORDER_STREAMS + number)]
     name = name.format(number)
     path = folder / name
     # The part of a worker that was lost is written again.
@@ -281,10 +281,6 @@ def _write_part(
         n_rows=placed.height,
     )
     return file, placed if noted else None
-
-
-def _reordered(rows: pl.DataFrame, key: bytes, part: int) -> pl.DataFrame:
-    return rows[keyed_order(rows.height, key=key, stream=ORDER_STREAMS + part)]
 
 
 def file_sha256(path: Path) -> str:

@@ -21,7 +21,7 @@ from halfmask.release.row_files import RowFiles, WriteJob
 if TYPE_CHECKING:
     from halfmask.release._exporting import check_export as check_export
     from halfmask.release._exporting import export_release
-    from halfmask.release._imputing import combine_estimates, impute_release
+    from halfmask.release._imputing import impute_release
     from halfmask.release._reading import read_release
 
 # Public names are in `__all__`; the others are for other rooms.
@@ -38,7 +38,6 @@ __all__ = [
     "TextBlock",
     "WriteJob",
     "add_kind",
-    "combine_estimates",
     "export_release",
     "html_page",
     "impute_release",
@@ -48,7 +47,6 @@ __all__ = [
 
 _WHERE = {
     "check_export": "_exporting",
-    "combine_estimates": "_imputing",
     "export_release": "_exporting",
     "impute_release": "_imputing",
     "read_release": "_reading",

@@ -1,8 +1,7 @@
-"""``impute_release``: completed tables of a release, and what regressions on them say together."""
+"""``impute_release``: completed tables of a release."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Final
@@ -11,14 +10,14 @@ import numpy as np
 import polars as pl
 
 from halfmask._errors import ParameterError, VerificationError
-from halfmask._validation import fraction, integer_at_least
+from halfmask._validation import integer_at_least
 from halfmask.claims.manifest import MICRODATA
 from halfmask.release._completing import CellDraws, CellsOfColumn
 from halfmask.release._reading import ReadColumn, read_columns
 from halfmask.verifier.tables.labels import ROOT, read_label
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from halfmask.release._completing import Floats
 
@@ -47,7 +46,7 @@ def impute_release(
     -------
     list of polars.DataFrame
         Tables with the columns and types of the original. Run an analysis on each of them, and
-        give the results to `combine_estimates`.
+        give the results to `halfmask.combine_estimates`.
 
     Raises
     ------
@@ -59,7 +58,7 @@ def impute_release(
 
     See Also
     --------
-    combine_estimates : One estimate from those of all tables.
+    halfmask.combine_estimates : One estimate from those of all tables.
     read_release : The ranges and sets themselves.
 
     Notes
@@ -231,82 +230,3 @@ def _features(written: pl.Series) -> Floats:
     texts = written.cast(pl.String).fill_null("")
     found = [(texts == level).to_numpy().astype(float) for level in often[:, 0]]
     return np.stack(found, axis=1) if found else np.zeros((len(written), 0))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CombinedEstimates:
-    """Estimates from several completed tables as one, as `combine_estimates` returns them."""
-
-    estimates: Floats
-    #: For what the rows vary, and for what the release doesn't say.
-    standard_errors: Floats
-    #: Those of Student's t.
-    degrees_of_freedom: Floats
-    #: The share of the variance, 0 to 1, that comes of what the release doesn't say.
-    missing_information: Floats
-
-    def intervals(self, confidence: float = 0.95) -> Floats:
-        """Return the lower and upper end of each interval; needs scipy."""
-        from scipy.stats import t  # noqa: PLC0415 # not in the base installation
-
-        fraction(owner="CombinedEstimates.intervals", confidence=confidence)
-        far = t.ppf((1 + confidence) / 2, self.degrees_of_freedom) * self.standard_errors
-        return np.stack([self.estimates - far, self.estimates + far], axis=1)
-
-
-def combine_estimates(
-    estimates: Sequence[ArrayLike], variances: Sequence[ArrayLike]
-) -> CombinedEstimates:
-    """Combine results of one analysis on several tables by Rubin's rules.
-
-    Parameters
-    ----------
-    estimates
-        The coefficients from each table.
-    variances
-        Their variances: the squares of their standard errors.
-
-    Returns
-    -------
-    CombinedEstimates
-        Estimates, standard errors, degrees of freedom, and the share of missing information.
-
-    Raises
-    ------
-    ParameterError
-        If there are fewer than two tables, the shapes differ, or a variance isn't above 0.
-
-    Notes
-    -----
-    The total variance is the mean variance plus (1 + 1/m) times the variance between the tables
-    (Rubin, 1987).
-
-    Examples
-    --------
-    >>> found = combine_estimates([[1.0, 5.0], [1.2, 5.0]], [[0.04, 1.0], [0.04, 1.0]])
-    >>> found.standard_errors.round(3)
-    array([0.265, 1.   ])
-    """
-    found = np.atleast_2d(np.asarray(estimates, dtype=np.float64))
-    within = np.atleast_2d(np.asarray(variances, dtype=np.float64))
-    if found.ndim != 2 or found.shape != within.shape or len(found) < 2 or not found.size:
-        raise ParameterError(
-            "combine_estimates takes the coefficients of at least two tables, and as many "
-            "variances.",
-            hint="Give a list of arrays, one for each table. For one coefficient: [[1.2], [1.3]].",
-        )
-    if not (np.isfinite(found).all() and (within > 0).all() and np.isfinite(within).all()):
-        raise ParameterError(
-            "Estimates must be finite numbers, and variances above 0.",
-            hint="Give the squares of the standard errors.",
-        )
-    own = within.mean(axis=0)
-    between = (1 + 1 / len(found)) * found.var(axis=0, ddof=1)
-    with np.errstate(divide="ignore"):
-        freedom = (len(found) - 1) * (1 + own / between) ** 2
-    return CombinedEstimates(
-        estimates=found.mean(axis=0),
-        standard_errors=np.sqrt(own + between),
-        degrees_of_freedom=freedom,
-        missing_information=between / (own + between),
-    )

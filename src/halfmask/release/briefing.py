@@ -54,7 +54,7 @@ _HIDDEN: Final = "On the owner's page: by a hash, the receiver could test guesse
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """What a kind says of a release to the officer who signs it: sentences that were counted.
+    """What a kind says of a release to the officer: sentences that were counted.
 
     Parameters
     ----------

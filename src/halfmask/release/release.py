@@ -35,8 +35,6 @@ from halfmask.release.page import checked_blocks
 from halfmask.release.row_files import RowFiles, WriteJob
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from halfmask.claims.claim import Json
     from halfmask.engines import Engine
     from halfmask.release.booking import Booking, Departure, Leaving
@@ -70,13 +68,6 @@ class StatedPolicy:
     def sha256(self) -> str:
         """The hash of the text."""
         return sha256(self.text.encode()).hexdigest()
-
-
-class RowSource(Protocol):
-    """Where the rows of a release come from."""
-
-    def frame(self, number: int = 0) -> pl.DataFrame:
-        """Return the rows of a copy, in their final form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

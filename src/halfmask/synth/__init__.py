@@ -6,7 +6,7 @@ some columns of given rows. Then:
 - :class:`AtMost`, :class:`SumOf`, :class:`FixedCombinations`: rules that every row keeps;
 - :class:`LinkedSynthesizer`: two tables, such as people and their orders;
 - :func:`blend_rows`, :func:`rotate_groups`: hybrid rows, between original and synthetic ones;
-- :func:`combine_estimates`: what analysts estimate on several synthetic tables, combined.
+- :func:`combine_estimates`: what analysts estimate on several tables, combined.
 
 Synthetic rows reveal something about the rows that they were learnt from. How much is measured by
 :mod:`halfmask.assess.attacks`, never assumed.

@@ -43,7 +43,7 @@ class IdentifierForm:
         """Return new identifiers, all different."""
         if self.shape is None:
             return pl.Series(self.name, np.arange(1, n + 1)).cast(self.dtype)
-        alphabets = [_alphabet(mark) for mark in self.shape]
+        alphabets = [{"0": DIGITS, "a": LOWER, "A": UPPER}.get(mark, mark) for mark in self.shape]
         room = 1.0
         for alphabet in alphabets:
             room *= len(alphabet)
@@ -62,10 +62,6 @@ class IdentifierForm:
 def _shape(text: str) -> str:
     shape = re.sub(r"[0-9]", "0", text)
     return re.sub(r"[^\W\d_]", lambda found: "A" if found[0].isupper() else "a", shape)
-
-
-def _alphabet(mark: str) -> str:
-    return {"0": DIGITS, "a": LOWER, "A": UPPER}.get(mark, mark)
 
 
 def _texts(alphabets: list[str], n: int, rng: np.random.Generator) -> list[str]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from halfmask.anonymize.lattice._judged_nodes import KnownNodes
+from halfmask.anonymize.lattice._judged_nodes import KnownNodes, rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -150,7 +150,7 @@ class _BestEffort:
             return False
         if not settled:
             self._model.add(score, self._nodes.judge.bound(levels))
-            self._best = sorted([*self._best, score], key=_rank)[:_BEST]
+            self._best = sorted([*self._best, score], key=rank)[:_BEST]
             self._since_better = 0 if score.loss < before else self._since_better + 1
         return score.holds
 
@@ -213,7 +213,3 @@ class _BestEffort:
         """Return the first node, in an order, that isn't judged or known to fail."""
         in_order = (tuple(nodes[place].tolist()) for place in order)
         return next((levels for levels in in_order if not self.known.is_settled(levels)), None)
-
-
-def _rank(score: NodeScore) -> tuple[float, int, Levels]:
-    return score.loss, score.suppressed, score.levels

@@ -154,12 +154,8 @@ def _bits_of_levels(column: LatticeColumn) -> tuple[float, ...]:
 
 
 def _bits_of_suppressed(classes: NodeClasses, column: LatticeColumn, place: int) -> float:
-    released = _summed(classes.nodes[:, place], classes.sizes)
+    released = np.bincount(classes.nodes[:, place], weights=classes.sizes).astype(np.int64)
     counts = column.rows_below(classes.levels[place])
     counts[: len(released)] -= released
     gone = counts[counts > 0].astype(np.float64)
     return float(gone @ np.log2(classes.suppressed / gone))
-
-
-def _summed(nodes: NDArray[np.int32], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.bincount(nodes, weights=sizes).astype(np.int64)

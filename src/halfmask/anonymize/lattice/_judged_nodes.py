@@ -113,7 +113,7 @@ class JudgedNodes:
                 self.closest = score
             return score
         self._check_bound(score)
-        self.near = sorted([*self.near, score], key=_rank)[: self._n_best]
+        self.near = sorted([*self.near, score], key=rank)[: self._n_best]
         return score
 
     def found(self, *, optimal: bool) -> Found:
@@ -136,7 +136,8 @@ class JudgedNodes:
             )
 
 
-def _rank(score: NodeScore) -> tuple[float, int, Levels]:
+def rank(score: NodeScore) -> tuple[float, int, Levels]:
+    """Return what nodes are sorted by, the best first."""
     return score.loss, score.suppressed, score.levels
 
 

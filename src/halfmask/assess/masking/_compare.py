@@ -138,7 +138,8 @@ def compare_masked(  # noqa: PLR0913 # keyword-only, each with a default
     keys = _named(key_columns, "key_columns", before, after)
     compared = tuple(dict.fromkeys([*_compared(columns, before, after), *keys]))
     codes = _named(categories, "categories", before, after)
-    before, after = (_with_categories(table, codes) for table in (before, after))
+    as_categories = pl.col(codes).cast(pl.String).cast(pl.Categorical)  # no type of numbers
+    before, after = (table.with_columns(as_categories) for table in (before, after))
     owners = _owners(rows, before, after)
     for table in (before, after):
         _check_sizes(table, compared)
@@ -208,11 +209,6 @@ def _weights_of(name: str | None, pairs: Sequence[ColumnPair]) -> tuple[Floats, 
         if wrong:
             raise DataError(f"The weights {name!r} must be above 0, and {wrong:,} aren't.")
     return found.original, found.masked
-
-
-def _with_categories(table: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return a table whose codes are of a type that is no number."""
-    return table.with_columns(pl.col(names).cast(pl.String).cast(pl.Categorical))
 
 
 def _compared(

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from halfmask.claims import Manifest
     from halfmask.claims.claim import Json
-    from halfmask.dp.ledger._charge import Charge
     from halfmask.dp.ledger._privacy_ledger import PrivacyLedger
     from halfmask.release import WriteJob
     from halfmask.release.page import AnyBlock
@@ -147,16 +146,17 @@ def blocks(release: Release[PrivacyLedger]) -> list[AnyBlock]:
             title="Charges",
             columns=["number", "purpose", "epsilon", "delta", "booked"],
             rows=[
-                [str(each.number), each.purpose, *_price(each, terms.delta), each.booked]
+                [
+                    str(each.number),
+                    each.purpose,
+                    f"{each.epsilon_at(terms.delta):.4g}",
+                    f"{each.delta:g}",
+                    each.booked,
+                ]
                 for each in charges
             ],
         ),
     ]
-
-
-def _price(charge: Charge, delta: float) -> tuple[str, str]:
-    """Return what a charge costs by itself, in figures."""
-    return f"{charge.epsilon_at(delta):.4g}", f"{charge.delta:g}"
 
 
 KIND = ReleaseKind(name=PRIVACY_LEDGER, files=files, weaknesses=weaknesses, blocks=blocks)

@@ -19,29 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredGrid:
-    """The policies that were tried on a table, by risk and utility.
-
-    Parameters
-    ----------
-    points
-        The policies that the table can keep.
-    refused
-        Those that can't be, or that the table can't keep, each with the reason.
-    trials
-        What a release by the given policy would keep without each of its guarantees.
-    rows, table_rows
-        How many rows were explored, and how many the table has.
-    grid_policies
-        How many policies the grid has; more than there are points if some were drawn.
-    random_state
-        The seed of the draws.
-    raw
-        The raw table's classes, and its highest, average and unique risk.
-    risk, utility
-        The axes of the frontier: keys of `RISKS` and `UTILITIES`, or ``detail:COLUMN``.
-    search
-        How the nodes of the lattice were found, where these were asked for.
-    """
+    """The policies that were tried on a table; `Exploration` says what its fields are."""
 
     points: tuple[ExploredPoint, ...]
     refused: tuple[GridPolicy, ...]

@@ -317,7 +317,9 @@ class _Hidden:
 def check_earlier(claim: Claim, files: ReleasedFiles) -> ClaimCount:
     """Check the claims on hidden cells again, with what was published before."""
     opened, folders = opened_tables(files), files.given.earlier or ()
-    hashes = [_hash(Path(folder)) for folder in folders]
+    hashes = [
+        hashlib.sha256(manifest_path(Path(folder)).read_bytes()).hexdigest() for folder in folders
+    ]
     stated = opened.details.earlier
     if sorted(hashes) != sorted(stated) or claim.parameters["releases"] != len(stated):
         return ClaimCount(
@@ -337,10 +339,6 @@ def check_earlier(claim: Claim, files: ReleasedFiles) -> ClaimCount:
         found={"releases": len(folders)},
         words=" ".join(each.words for each in counts),
     )
-
-
-def _hash(folder: Path) -> str:
-    return hashlib.sha256(manifest_path(folder).read_bytes()).hexdigest()
 
 
 def _read(folder: Path) -> Earlier | None:

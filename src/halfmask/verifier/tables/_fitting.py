@@ -205,7 +205,8 @@ class _Labelled:
         try:
             fits = _fits(written, labels, values, people, is_number=series.dtype.is_numeric())
         except VerificationError as error:
-            raise VerificationError(f"Column {name!r}: {_lower(error.what)}") from None
+            why = f"{error.what[0].lower()}{error.what[1:]}"
+            raise VerificationError(f"Column {name!r}: {why}") from None
         return cls(fits, codes.fill_null(0).to_numpy())
 
     def bits(self, begin: int, end: int) -> NDArray[np.uint64]:
@@ -273,7 +274,3 @@ def _together(
         for column in range(1, len(bits)):
             both &= bits[column][codes[chosen, column]]
         yield chosen, both
-
-
-def _lower(sentence: str) -> str:
-    return f"{sentence[0].lower()}{sentence[1:]}"

@@ -398,6 +398,7 @@ def test_what_exists_is_not_overwritten(tmp_path):
     with pytest.raises(ReleaseError, match="The file to write exists") as refused:
         copied(tmp_path)
     assert "allow an earlier copy" in str(refused.value.hint)
+    assert "--overwrite" in str(refused.value.at_terminal[1])
 
     assert (tmp_path / "masked.db").read_bytes() == before
 

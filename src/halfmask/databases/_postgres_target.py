@@ -191,7 +191,7 @@ class PostgresTarget:
             raise ReleaseError(
                 "The schema to write exists in the target database, and isn't empty.",
                 hint="Name a new one, as in ?schema=masked, or allow an earlier copy by halfmask "
-                "to be overwritten.",
+                "to be replaced, with [[overwrite=True|--overwrite]].",
             )
         ((needed, guarded),) = self._rows(_LOST, self._target)
         if needed:

@@ -92,6 +92,8 @@ class Inputs:
         How the release is booked, where it is.
     progress
         Called with what is being done and how far it is.
+    unmeasured
+        Whether masked and synthetic rows aren't attacked, for a release that is never written.
     """
 
     key: bytes | None = field(default=None, repr=False)
@@ -102,6 +104,7 @@ class Inputs:
     ledger: Any = None  # a PrivacyLedger, whose room imports this one
     book: Booking | None = None
     progress: Progress = silent
+    unmeasured: bool = False
 
 
 #: What a notebook shows of a release: heads, rows and notes, of counts and no cell.
@@ -345,8 +348,10 @@ class Release(Generic[Facts]):
             What it states.
         """
         briefing = self.briefing
-        n_dropped = len(self.policy.dropped) if hasattr(self.policy, "approval") else None
-        return summary_blocks(manifest, briefing), record_blocks(manifest, briefing, n_dropped)
+        has_approval = hasattr(self.policy, "approval")
+        n_dropped = len(self.policy.dropped) if has_approval else None
+        summary = summary_blocks(manifest, briefing, has_approval=has_approval)
+        return summary, record_blocks(manifest, briefing, n_dropped)
 
     def _fact(self, name: str) -> Any:  # noqa: ANN401 # as its kind measures it
         if not hasattr(self.facts, name):

@@ -20,7 +20,7 @@ hypothesis.settings.register_profile(
     "halfmask", deadline=None, derandomize=True, database=None, max_examples=25
 )
 hypothesis.settings.register_profile(
-    "thorough", deadline=None, derandomize=True, database=None, max_examples=100
+    "thorough", deadline=None, derandomize=True, database=None, max_examples=50
 )
 hypothesis.settings.register_profile("fuzz", deadline=None, max_examples=300, print_blob=True)
 hypothesis.settings.load_profile("halfmask")

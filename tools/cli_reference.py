@@ -6,18 +6,19 @@ With ``--check`` nothing is written; the exit code is 1 if the page isn't in ste
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from halfmask.cli import main
 from halfmask.cli._app import app
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "cli.md"
-RUN = "import sys; from halfmask.cli import main; sys.exit(main())"
 HEAD = """\
 # The command line
 
@@ -49,18 +50,14 @@ def _commands() -> Iterator[list[str]]:
 
 
 def _section(title: str, words: list[str]) -> str:
-    said = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-c", RUN, *words, "--help"],
-        capture_output=True,
-        check=True,
-        encoding="utf-8",
-        env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONUTF8": "1"},
-    )
-    lines = "\n".join(line.rstrip() for line in said.stdout.strip().splitlines())
+    said = StringIO()
+    with redirect_stdout(said):
+        main([*words, "--help"])
+    lines = "\n".join(line.rstrip() for line in said.getvalue().strip().splitlines())
     return f"## {title}\n\n```\n{lines}\n```\n"
 
 
-def main() -> int:
+def write() -> int:
     """Write the page, or say by the exit code whether it is in step."""
     if "--check" in sys.argv[1:]:
         return int(PAGE.read_text(encoding="utf-8") != page())
@@ -69,4 +66,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    os.environ.update(COLUMNS="80", NO_COLOR="1")
+    sys.exit(write())

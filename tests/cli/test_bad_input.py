@@ -207,10 +207,10 @@ def test_a_table_that_is_none(run, desk, command, where):
 
 
 @pytest.mark.slow
-def test_ten_thousand_columns(run, desk):
+def test_two_thousand_columns(run, desk):
     """So many columns are described, protected, and named in errors without end."""
-    names = [f"column{i}" for i in range(10_000)]
-    rows = "".join(",".join(str((i * j) % 7) for j in range(10_000)) + "\n" for i in range(12))
+    names = [f"column{i}" for i in range(2_000)]
+    rows = "".join(",".join(str((i * j) % 7) for j in range(2_000)) + "\n" for i in range(12))
     desk.table.write_text(",".join(names) + "\n" + rows)
     sections = [
         f'[columns.{name}]\nrole = "{"quasi_identifier" if i < 3 else "insensitive"}"\n'
@@ -226,26 +226,26 @@ def test_ten_thousand_columns(run, desk):
     unnamed = run(*desk.protect("--overwrite", "--json"))
     said = run(*desk.protect("--overwrite"))
 
-    assert len(described.json["columns"]) == 10_000
+    assert len(described.json["columns"]) == 2_000
     assert protected.status == 0, protected.out
     assert (unnamed.status, unnamed.json["code"]) == (1, "schema")
     assert "'column3'" in unnamed.json["error"]
-    assert "'column9999'" in unnamed.json["error"]
+    assert "'column1999'" in unnamed.json["error"]
     assert len(said.err) < 3_000
 
 
 @pytest.mark.slow
-def test_a_million_categories(run, desk):
-    """A category with a million values is generalized like another."""
+def test_two_hundred_thousand_categories(run, desk):
+    """A category with so many values is generalized like another."""
     desk.table.write_text(
         f"{HEADER}\n"
-        + "".join(f"a,{20 + i % 50},CANARY-town{i},CANARY-ill{i % 5}\n" for i in range(1_000_000))
+        + "".join(f"a,{20 + i % 50},CANARY-town{i},CANARY-ill{i % 5}\n" for i in range(200_000))
     )
 
     answer = run(*desk.protect("--json"))
 
     assert answer.status == 0, answer.out
-    assert answer.json["rows"]["in"] == 1_000_000
+    assert answer.json["rows"]["in"] == 200_000
 
 
 MYSQL = "mysql://CANARY:CANARY@host/shop"

@@ -39,16 +39,12 @@ def test_hierarchies_cover_the_table(adult_csv):
 
 @pytest.mark.slow
 def test_demo(run, tmp_path):
-    """What `make demo` runs shows the three numbers, and they are worth showing."""
+    """What `make demo` runs has numbers worth showing; the page README shows its lines."""
     out = tmp_path / "adult"
 
     command = ("protect", EXAMPLE / "adult.csv", EXAMPLE / "policy.toml", out, "--overwrite")
-    shown = run(*command)
     said = run(*command, "--json").json
 
-    assert shown.status == 0, shown.err
-    for words in (str(out), "report.html", "k-anonymity, k = 10", "on average", "accuracy"):
-        assert words in shown.out
     model, risk = said["utility"]["model"], said["risk"]
     assert said["rows"] == {"in": 48842, "out": 48842, "suppressed": 0}
     assert [each["counted"] >= least for each, least in zip(

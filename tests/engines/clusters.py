@@ -32,7 +32,7 @@ PROMISES = [
 ]
 
 
-def many_people(n=60_000):
+def many_people(n=24_000):
     """Return many people: those of a small table again and again, of other ages and incomes."""
     rng = np.random.default_rng(3)
     rows = people(1500)[rng.integers(1500, size=n)]

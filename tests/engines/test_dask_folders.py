@@ -134,9 +134,9 @@ def test_a_release_has_the_bytes_of_a_local_one(address, folder, tmp_path, job):
 def test_many_parts_for_each_worker_are_a_release_with_the_bytes_of_a_local_one(
     address, tmp_path, monkeypatch, job
 ):
-    """60,000 people in 30 parts, and 12 files: k, l and t, or masks."""
+    """24,000 people in 12 parts, and 12 files: k, l and t, or masks."""
     monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 2000)
-    monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 5000)
+    monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 2000)
     monkeypatch.setattr("halfmask.microdata.masked.ASSESSED_ROWS", 300)
     folder = parquet_folder(many_people(), tmp_path / "people")
     ours = JOBS[job](folder, tmp_path / "local", LocalEngine())

@@ -311,7 +311,10 @@ def test_what_no_run_with_overwriting_made_is_not_replaced(bucket, folder, there
         masked(folder, OUT, HERE, overwrite=True)
 
 
-@pytest.mark.parametrize("text", [b"", b"../other", b"20261129T021500Z-0123456z", b"\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"../other", b"20261129T021500Z-0123456z", b"20261129T021500Z-01234567/../x", b"\xff"],
+)
 def test_a_pointer_that_names_no_release(bucket, text):
     bucket.put(LATEST, text)
 
@@ -320,6 +323,22 @@ def test_a_pointer_that_names_no_release(bucket, text):
         _object_folder.fetched_folder(OUT, called="The release"),
     ):
         pass
+
+
+@pytest.mark.parametrize("start", ["{}", "data/../../x", "data//x"], ids=str)
+def test_an_object_whose_name_leads_elsewhere_is_not_fetched(bucket, tmp_path, start):
+    """A name that starts with a slash is a path of the receiver's machine."""
+    mine = tmp_path / "mine"
+    mine.write_text("kept")
+    name = start.replace("{}", str(mine))
+    bucket.put("bucket/releases/out/manifest.json", b"{}")
+    bucket.put(f"bucket/releases/out/{name}", b"x")
+    with (
+        pytest.raises(DataError, match="leads out of its folder"),
+        _object_folder.fetched_folder(OUT, called="The release"),
+    ):
+        pass
+    assert mine.read_text() == "kept"
 
 
 @pytest.mark.mostly_slow

@@ -124,9 +124,9 @@ def test_encoded_and_hashed_files_have_the_bytes_of_local_ones(engine, tmp_path,
 def test_many_parts_for_each_worker_are_a_release_with_the_bytes_of_a_local_one(
     engine, tmp_path, monkeypatch, job
 ):
-    """60,000 people in 30 parts, and 12 files; the same on Dask is in test_dask_folders."""
+    """24,000 people in 12 parts, and 12 files; the same on Dask is in test_dask_folders."""
     monkeypatch.setattr("halfmask.data.io._source._MAX_ROWS", 2000)
-    monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 5000)
+    monkeypatch.setattr("halfmask.microdata._writing.PART_ROWS", 2000)
     monkeypatch.setattr("halfmask.microdata.masked.ASSESSED_ROWS", 300)
     folder = parquet_folder(many_people(), tmp_path / "people")
 

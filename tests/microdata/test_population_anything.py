@@ -65,7 +65,7 @@ def populations(draw):
 @pytest.mark.slow
 @given(populations())
 @settings(
-    max_examples=150,
+    max_examples=60,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

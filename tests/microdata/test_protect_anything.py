@@ -156,7 +156,7 @@ def _policy(draw, columns, sensitive):
 @pytest.mark.filterwarnings("ignore:The identifier .* different values:halfmask.ColumnWarning")
 @given(jobs())
 @settings(
-    max_examples=100,
+    max_examples=50,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -11,6 +11,7 @@ import pytest
 
 from halfmask.microdata import Policy, protect
 from halfmask.microdata._reporting import report_facts
+from halfmask.release.briefing import moment
 from halfmask.release.page import percent
 from microdata.people import (  # type: ignore[import-not-found] # beside, not in a package
     KEY,
@@ -83,7 +84,7 @@ def test_rows_and_files_are_those_of_the_manifest(facts, written, page):
         assert f"{file.name} {file.n_rows:,} {file.n_bytes:,} {file.sha256}" in page
     for name, version in manifest.software.items():
         assert f"{name} {version}" in page
-    for shown in (manifest.created, manifest.policy_sha256, *manifest.weaknesses):
+    for shown in (moment(manifest.created), manifest.policy_sha256, *manifest.weaknesses):
         assert shown in page
     assert facts.n_dropped == 1
 

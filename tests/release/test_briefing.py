@@ -18,7 +18,7 @@ from halfmask.claims import Claim, Manifest, read_manifest
 from halfmask.crosstabs import TablesPolicy
 from halfmask.microdata import Policy
 from halfmask.release import Briefing
-from halfmask.release.briefing import record_blocks, record_rows, summary_blocks
+from halfmask.release.briefing import moment, record_blocks, record_rows, summary_blocks
 
 APPROVAL = """
 [approval]
@@ -199,6 +199,41 @@ def test_the_summary_is_short_and_counts_what_it_leaves_out():
         "3 more are below.",
     ]
     assert words["What is lost"] == ["Nothing is stated."]
+
+
+def test_an_answer_has_no_approval_to_fill_in():
+    words = words_of(summary_blocks(manifest_of(), Briefing(), has_approval=False))
+
+    assert "Write down who approves it" in str(words)
+    assert "[approval]" not in str(words)
+
+
+def test_guarantees_are_stated_with_their_numbers(tmp_path):
+    policy = POLICY.replace('ill = { role = "insensitive"', 'ill = { role = "sensitive"') + (
+        '[[guarantees]]\nmodel = "distinct-l-diversity"\nl = 2\ncolumn = "ill"\n'
+    )
+    protect(people(), Policy.from_toml(policy)).write(tmp_path / "out")
+    page = (tmp_path / "out/report.html").read_text()
+
+    assert "Every row shares its quasi-identifiers with at least 4 others. (k-anonymity: k" in page
+    assert "Every class has at least 2 different values of the column ill." in page
+
+
+def test_the_best_attack_on_masks_is_in_the_summary(tmp_path):
+    masks = POLICY.partition("[columns.town]")[0].replace(
+        'kind = "numeric" }', 'kind = "numeric", mask = { name = "round", base = 5 } }', 1
+    )
+    masks += 'town = { role = "identifier" }\n'
+    protect(people(), Policy.from_toml(masks)).write(tmp_path / "out")
+    page = (tmp_path / "out/report.html").read_text()
+
+    assert "Each number of age is a multiple of 5." in page
+    assert "The best attack that ran knew the original rows, and found the rows of" in page
+
+
+@pytest.mark.parametrize("created", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:00-14:00"])
+def test_a_time_that_no_clock_shows_stays_as_it_is(created):
+    assert moment(created) == created
 
 
 def test_attacks_are_named_or_their_command():

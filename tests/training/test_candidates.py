@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lightgbm import LGBMClassifier
-from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -100,15 +100,39 @@ def test_only_learners_that_take_a_weight_as_so_many_rows_get_weights(estimator,
     assert weighs(estimator) is takes
 
 
-class Weighed(GaussianNB):  # type: ignore[misc] # scikit-learn ships no types
-    """Notes how many rows each fit got, and how many they stand for."""
+class Voting(VotingClassifier):  # type: ignore[misc] # scikit-learn ships no types
+    """Takes weights for all its learners, as scikit-learn 1.6 has it."""
 
-    def __init__(self, noted=None):
+    def fit(self, X, y, sample_weight=None):
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        Voting([("near", KNeighborsClassifier())]),
+        LGBMClassifier(class_weights=np.array([1.0, 2.0])),
+    ],
+    ids=["listed", "array"],
+)
+def test_learners_in_a_list_and_weights_in_an_array_get_all_rows(estimator):
+    assert not weighs(estimator)
+
+
+class Weighed(GaussianNB):  # type: ignore[misc] # scikit-learn ships no types
+    """Notes how many rows each fit got, and how many they stand for; and the rows it was asked."""
+
+    def __init__(self, noted=None, asked=None):
         super().__init__()
-        self.noted = noted
+        self.noted, self.asked = noted, asked
 
     def __sklearn_clone__(self):
-        return Weighed(self.noted)
+        return Weighed(self.noted, self.asked)
+
+    def predict_proba(self, rows):
+        if self.asked is not None:
+            self.asked.append((len(rows), *self.class_count_))
+        return super().predict_proba(rows)
 
     def fit(self, rows, y, sample_weight=None):
         many = len(rows) if sample_weight is None else int(sample_weight.sum())
@@ -135,6 +159,18 @@ def test_a_table_with_enough_people_is_scored_on_one_fold_by_so_many(monkeypatch
     assert len(noted) == 6
     assert [people for _, people in noted[3:5]] == [150, 4 * 150]
     assert len(model.cv_results_) == 2
+
+
+def test_a_candidate_is_asked_what_it_learned_and_as_many_others(monkeypatch):
+    """Of a table that is sorted by label, people of all labels are drawn."""
+    monkeypatch.setattr(_selection, "ENOUGH", 60)
+    asked: list[tuple[float, ...]] = []
+    order = np.argsort(Y, kind="stable")
+    model = hm.AnonymizedEstimator(Weighed([], asked), guarantees=[hm.KAnonymity(k=20)])
+    model.fit(PEOPLE[order], Y[order])
+    of_candidates = asked[3:]
+    assert [rows for rows, *_ in of_candidates] == [60] * 4
+    assert all(len(counts) == 2 and min(counts) > 15 for _, *counts in of_candidates)
 
 
 def test_people_whom_a_candidate_didnt_learn_are_in_its_classes():

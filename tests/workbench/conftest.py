@@ -49,7 +49,8 @@ class Bench:
         self.app = create_workbench(folder, table, policy, token=TOKEN, port=PORT)
         self.cookies = httpx.Cookies()
         self.origin = {"Origin": f"http://127.0.0.1:{PORT}", "Sec-Fetch-Site": "same-origin"}
-        self.ask("POST", "/enter", data={"token": TOKEN}, headers=self.origin)
+        # The page that this leads to is for the tests of it.
+        self.ask("POST", "/enter", leads=False, data={"token": TOKEN}, headers=self.origin)
         self.html = ""
         self.path = ""
 
@@ -63,7 +64,7 @@ class Bench:
     def project(self):
         return self.desk.project
 
-    def ask(self, method: str, path: str, **given) -> httpx.Response:
+    def ask(self, method: str, path: str, *, leads: bool = True, **given) -> httpx.Response:
         """Send a request as a browser does: with its cookies, and on to where the answer leads."""
 
         async def answered() -> httpx.Response:
@@ -71,7 +72,7 @@ class Bench:
                 transport=httpx.ASGITransport(app=self.app),
                 base_url=f"http://127.0.0.1:{PORT}",
                 cookies=self.cookies,
-                follow_redirects=True,
+                follow_redirects=leads,
             ) as client:
                 answer = await client.request(method, path, **given)
                 self.cookies = client.cookies
@@ -120,14 +121,25 @@ def bench_in():
     return Bench
 
 
+def copy_rows(folder):
+    """Write the first rows of Adult into a folder, and return the file."""
+    with (ADULT / "adult.csv").open(encoding="utf-8") as whole:
+        lines = [next(whole) for _ in range(ROWS + 1)]
+    table = folder / "adult.csv"
+    table.write_text("".join(lines), encoding="utf-8")
+    return table
+
+
 @pytest.fixture
 def adult_table(tmp_path):
     """The first rows of Adult in the folder of the test."""
-    with (ADULT / "adult.csv").open(encoding="utf-8") as whole:
-        lines = [next(whole) for _ in range(ROWS + 1)]
-    table = tmp_path / "adult.csv"
-    table.write_text("".join(lines), encoding="utf-8")
-    return table
+    return copy_rows(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def described_policy(tmp_path_factory):
+    """The policy that is proposed for the first rows of Adult."""
+    return describe(open_table(copy_rows(tmp_path_factory.mktemp("described")))).policy_toml()
 
 
 @pytest.fixture
@@ -139,8 +151,7 @@ def adult_bench(tmp_path, adult_table):
 
 
 @pytest.fixture
-def described_bench(tmp_path, adult_table):
+def described_bench(tmp_path, adult_table, described_policy):
     """A workbench with a table and the policy that is proposed for it."""
-    policy = describe(open_table(adult_table)).policy_toml()
-    (tmp_path / "policy.toml").write_text(policy, encoding="utf-8")
+    (tmp_path / "policy.toml").write_text(described_policy, encoding="utf-8")
     return Bench(tmp_path, table=str(adult_table))

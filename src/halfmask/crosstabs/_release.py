@@ -31,7 +31,7 @@ from halfmask.crosstabs._writing import file_names, write_tables
 from halfmask.data import Source, frame_given
 from halfmask.release import Release, ReleaseKind, RowFiles
 from halfmask.release.booking import Leaving
-from halfmask.release.briefing import Briefing
+from halfmask.release.briefing import Briefing, named
 from halfmask.verifier.checks import VerifyInputs
 
 if TYPE_CHECKING:
@@ -254,7 +254,10 @@ def briefing(release: Release[TablesFacts]) -> Briefing:
     lost = f"{release.rows['hidden']:,} of {release.rows['out']:,} cells are hidden."
     ran = "What anybody can compute of hidden cells was computed: see the tables, below."
     hides, given = isinstance(protection, Suppression), facts.given is not None
+    tables = "1 table" if len(facts.tables) == 1 else f"{len(facts.tables):,} tables"
     return Briefing(
+        released=f"{tables} with {release.rows['out']:,} cells: "
+        f"{named([each.name for each in facts.tables])}.",
         lost=[lost if hides else f"Published values aren't the true ones: {protection.method}."],
         attacked=ran if hides else "",
         attack="halfmask verify RELEASE --originals TABLE --policy POLICY" if given else "",

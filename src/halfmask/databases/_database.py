@@ -34,7 +34,7 @@ from halfmask.databases._subset import check_references, kept_rows
 from halfmask.masks.pseudonym import pseudonym_key
 from halfmask.microdata.mask_section import stated_parameters
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock, html_page
-from halfmask.release.briefing import Briefing
+from halfmask.release.briefing import Briefing, named
 from halfmask.release.page import checked_blocks
 
 if TYPE_CHECKING:
@@ -324,6 +324,8 @@ KIND = ReleaseKind(
     weaknesses=weaknesses,
     details=details,
     briefing=lambda it: Briefing(
+        released=f"A copy of a database: {it.facts.n_rows:,} rows in the tables "
+        f"{named([each.name for each in it.facts.tables])}.",
         protected=_LEAD[-1:],
         lost=[f"Masks changed {len(_used_masks(it)):,} columns.", *it.facts.left_out],
         remains=_LEAD[2:3],

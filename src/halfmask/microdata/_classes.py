@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import warnings
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ColumnWarning, PolicyError
 from halfmask._foreign import need
@@ -57,6 +58,7 @@ from halfmask.microdata.opening import (
 )
 from halfmask.release import Release, ReleaseKind, RowFiles
 from halfmask.release.briefing import ATTACK, Briefing, named
+from halfmask.release.meanings import stated_parameters
 from halfmask.release.page import percent
 from halfmask.verifier import VerifyInputs
 
@@ -75,6 +77,9 @@ if TYPE_CHECKING:
     from halfmask.release import Inputs, WriteJob
     from halfmask.release.release import ShownTable
     from halfmask.verifier import CheckedRelease
+
+#: Parameters that the sentences of guarantees name by these letters.
+_LETTERS: Final = {"k", "l", "m", "c", "t", "alpha", "beta", "delta"}
 
 
 def make(table: object, policy: Policy, inputs: Inputs) -> Release[ClassFacts]:
@@ -339,17 +344,22 @@ def briefing(release: Release[ClassFacts]) -> Briefing:
     judged = {it.column for it in release.source.guarantees}
     bare = [name for name in schema.sensitive if name not in judged]
     finds = f"finds the row with a chance of {after} at most; before, of {before}."
-    remains = [f"An attacker who knows these columns of a person {finds}"]
+    knows = "all quasi-identifiers of a person and no other column"
+    remains = [f"An attacker who knows {knows} {finds}"]
     remains += [f"No guarantee covers what is sensitive in {named(bare)}."] if bare else []
     remains += [risk.columns.warning] if risk.columns.warning else []
+    sought = (
+        f"People whom an attacker looks for by {named(schema.quasi_identifiers)} (the "
+        "quasi-identifiers). Rows that agree in all of them are a class."
+    )
     return Briefing(
         protected=[
-            f"Whom an attacker looks for by {named(schema.quasi_identifiers)} (quasi-identifiers).",
+            sought,
             *map(_meaning, release.source.guarantees),
         ],
         lost=[
             utility.class_sizes.suppressed_sentence,
-            f"Of the detail of these columns, {percent(1 - utility.loss.loss)} is kept.",
+            f"Of the detail of the quasi-identifiers, {percent(1 - utility.loss.loss)} is kept.",
             *([] if utility.model is None else [utility.model.sentence]),
         ],
         remains=remains,
@@ -358,11 +368,14 @@ def briefing(release: Release[ClassFacts]) -> Briefing:
 
 
 def _meaning(guarantee: Guarantee) -> str:
-    """Return what a guarantee says of the rows, and its parameters."""
-    given = ", ".join(f"{name} = {it}" for name, it in guarantee.parameters.items())
-    about = "" if guarantee.column is None else f" of {guarantee.column}"
+    """Return what a guarantee says of the rows, with its numbers in place of their letters."""
+    given = {name: f"{it}" for name, it in guarantee.parameters.items()}
+    letters = "|".join(sorted(_LETTERS & set(given))) or "(?!)"
+    about = "" if guarantee.column is None else f" {guarantee.column}"
     said = guarantee.sentence.replace("k - 1", f"{guarantee.required - 1:,.0f}")
-    return f"{said} ({guarantee.model}{about}: {given})"
+    said = re.sub(rf"\b({letters})\b(?!-)", lambda it: given[it[0]], said)
+    said = said.replace("the column", f"the column{about}")
+    return f"{said} ({guarantee.model}: {stated_parameters(given)})"
 
 
 def page(release: Release[ClassFacts], manifest: Manifest, verification: CheckedRelease) -> str:

@@ -18,7 +18,8 @@ from halfmask.dp.safepub.safepub import released
 from halfmask.microdata._differential_privacy import DifferentialPrivacy
 from halfmask.microdata.opening import ledger_view, opened_as_texts, text_columns
 from halfmask.release import Release, ReleaseKind, RowFiles, TextBlock
-from halfmask.release.briefing import Briefing
+from halfmask.release.briefing import Briefing, named
+from halfmask.release.meanings import meanings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -178,6 +179,10 @@ def _sentences(rows: PrivateRows) -> list[str]:
     ]
 
 
+def _alike(rows: PrivateRows) -> str:
+    return f"Each combination of {named(rows.data.columns)} is in {rows.terms.k} rows or more."
+
+
 KIND = ReleaseKind(
     name=PRIVATE_MICRODATA,
     make=make,
@@ -185,6 +190,10 @@ KIND = ReleaseKind(
     weaknesses=weaknesses,
     details=details,
     briefing=lambda it: Briefing(
+        protected=[
+            *meanings([each for each in it.claims if each.basis == "accounted"]),
+            _alike(it.source),
+        ],
         lost=_sentences(it.source),
         attacked="No attack was run: the guarantee bounds what any attack learns of one person.",
         unpictured="A picture would compare with the table, which costs more epsilon.",

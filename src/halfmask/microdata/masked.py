@@ -11,7 +11,7 @@ import polars as pl
 
 from halfmask._errors import GuaranteeNotMetError, SchemaError
 from halfmask._random import key_or_fresh
-from halfmask.assess.masking import compare_masked
+from halfmask.assess.masking import arms, compare_masked
 from halfmask.claims import MaskedDetails, RowsRead, StatedMask, released_columns_claim
 from halfmask.claims.claim import weakness_sentence
 from halfmask.claims.manifest import MASKED
@@ -32,6 +32,8 @@ from halfmask.microdata.opening import behind_masks
 from halfmask.release import Release, ReleaseKind, RowFiles, TableBlock, TextBlock
 from halfmask.release.booking import Leaving, LeavingRows
 from halfmask.release.briefing import ATTACK, Briefing, named
+from halfmask.release.meanings import meanings
+from halfmask.release.page import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -302,12 +304,25 @@ def briefing(release: Release[MaskFacts]) -> Briefing:
     accounted = any(it.basis == "accounted" for it in release.claims)
     ran = "Attacks ran when it was made: see Record linkage, below."
     return Briefing(
-        protected=[] if accounted else [none],
+        protected=[*([] if accounted else [none]), *meanings(release.claims)],
         lost=[f"Masks changed {named(masked)}." if masked else "No column was changed."],
-        remains=[each for each in found if each],
+        remains=[*_worst(facts.assessment), *(each for each in found if each)],
         attacked=ran if facts.assessment else "",
         attack=ATTACK,
         unpictured="Columns have numbers in place of pictures, where something was measured.",
+    )
+
+
+def _worst(assessment: MaskingAssessment | None) -> Iterator[str]:
+    """Yield what the best record linkage found, where the warning isn't about it."""
+    worst = None if assessment is None else assessment.worst_linkage
+    if assessment is None or worst is None or not assessment.key_columns:
+        return
+    raw = worst.positive_control
+    before = "" if raw is None else f"; without masks, of {percent(raw.success.value)}"
+    yield (
+        "The best attack that ran knew the original rows, and found the rows of "
+        f"{percent(arms(worst).value)} of people{before}."
     )
 
 
@@ -324,7 +339,8 @@ def blocks(release: Release[MaskFacts]) -> list[AnyBlock]:
         for name in rows.columns
     ]
     dropped = len(rows.source.columns) - len(rows.columns)
-    kept = f"{rows.n_out:,} of {rows.n_in:,} rows; {dropped} identifiers dropped."
+    what = "identifier" if dropped == 1 else "identifiers"
+    kept = f"{rows.n_out:,} of {rows.n_in:,} rows; {dropped} {what} dropped."
     return [
         TableBlock(title="Techniques", columns=("technique", "of", "parameters"), rows=steps),
         TableBlock(

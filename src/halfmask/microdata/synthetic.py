@@ -36,6 +36,7 @@ from halfmask.microdata.evaluation import LEAST_COUNT
 from halfmask.microdata.opening import ledger_view, opened_as_texts
 from halfmask.release import PicturesBlock, Release, ReleaseKind, RowFiles, TableBlock, TextBlock
 from halfmask.release.briefing import Briefing
+from halfmask.release.meanings import meanings
 from halfmask.release.page import percent
 from halfmask.synth.chance_copies import MOST_EQUAL
 from halfmask.verifier import VerifyInputs
@@ -191,13 +192,23 @@ def details(release: Release[SynthesisFacts]) -> Mapping[str, Json]:
 def briefing(release: Release[SynthesisFacts]) -> Briefing:
     """Say what rows were drawn from, and what attacks found, for the officer who signs."""
     measured = release.facts.measured
-    ran = "Attacks ran when it was made: see Attacks, below."
+    ran = "" if measured is None else _verdicts([it.verdict for it in measured.findings])
     costs = "would compare with the table, which costs more than the budget."
     return Briefing(
-        protected=[EXTENTS[release.source.section.kind], *(it.sentence() for it in release.claims)],
+        protected=[EXTENTS[release.source.section.kind], *meanings(release.claims)],
         lost=["What the model doesn't learn of columns together is lost: see below."],
         attacked=(measured.not_attacked or ran) if measured else f"No attack was run: it {costs}",
         unpictured=f"A picture {costs}" if measured is None else "",
+    )
+
+
+def _verdicts(verdicts: Sequence[str]) -> str:
+    """Return how attacks ended, in a sentence."""
+    n_broken, n_resisted = verdicts.count("broken"), verdicts.count("resisted")
+    rest = len(verdicts) - n_broken - n_resisted
+    return (
+        f"Attacks ran when it was made, {len(verdicts):,} in all: {n_broken:,} succeeded, "
+        f"{n_resisted:,} failed, {rest:,} couldn't be judged. See Attacks, below."
     )
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from halfmask._errors import ParameterError
 from halfmask.data.io.formats import is_object_address
+from halfmask.release.meanings import meanings, stated_parameters
 from halfmask.release.page import (
     AnyBlock,
     ChapterBlock,
@@ -58,6 +59,8 @@ class Briefing:
 
     Parameters
     ----------
+    released
+        What is released, where it isn't rows with columns.
     protected, lost, remains
         Who is protected, in place of the claims; what the protection took; and what attackers still
         find, before the weaknesses.
@@ -71,6 +74,7 @@ class Briefing:
         What only the owner's page shows.
     """
 
+    released: str = ""
     protected: Sequence[str] = ()
     lost: Sequence[str] = ()
     remains: Sequence[str] = ()
@@ -108,25 +112,29 @@ def moment(created: str) -> str:
     """
     try:
         found = datetime.fromisoformat(created)
-    except ValueError:  # what a manifest from outside says
+        found = found.astimezone(UTC) if found.tzinfo else found
+    except (ValueError, OverflowError):  # what a manifest from outside says
         return created
-    time = f", {found.astimezone(UTC):%H:%M} UTC" if found.tzinfo else ""
+    time = f", {found:%H:%M} UTC" if found.tzinfo else ""
     return f"{found.day} {found:%B %Y}{time}"
 
 
-def summary_blocks(manifest: Manifest, briefing: Briefing) -> list[AnyBlock]:
+def summary_blocks(
+    manifest: Manifest, briefing: Briefing, *, has_approval: bool = True
+) -> list[AnyBlock]:
     """Return the summary for the head of an office, which prints as one page."""
-    claims = list(dict.fromkeys(each.sentence() for each in manifest.claims))
     weaknesses = [re.sub("^[a-z-]+: ", "", each) for each in manifest.weaknesses]
     parts = {
-        "What is released": _content(manifest),
-        "Who is protected, and how": briefing.protected or claims,
+        "What is released": [briefing.released or _content(manifest)],
+        "Who is protected, and how": briefing.protected or meanings(manifest.claims),
         "What is lost": briefing.lost,
         "What an attacker can still do": [
             *briefing.remains,
             *(each[:1].upper() + each[1:] for each in weaknesses),
         ],
-        "What to do before you hand it over": list(_steps(manifest.approval, briefing)),
+        "What to do before you hand it over": list(
+            _steps(manifest.approval, briefing, has_approval=has_approval)
+        ),
     }
     blocks = [
         TextBlock(title, _few(sentences) or ["Nothing is stated."], "list")
@@ -135,12 +143,14 @@ def summary_blocks(manifest: Manifest, briefing: Briefing) -> list[AnyBlock]:
     return [ChapterBlock("Summary", blocks, style="summary")]
 
 
-def _content(manifest: Manifest) -> list[str]:
+def _content(manifest: Manifest) -> str:
     """Return how many rows the files have, and their columns."""
     columns: Any = manifest.details.get("columns", [])
-    has = [f"{sum(each.n_rows for each in manifest.files):,} rows"] if manifest.files else []
-    has += [f"the columns {named([each['name'] for each in columns])}"] if columns else []
-    return [f"A release of the kind {manifest.kind}{': ' if has else ''}{', with '.join(has)}."]
+    n_rows = sum(each.n_rows for each in manifest.files)
+    what = "line" if manifest.kind == "events" else "row"
+    has = f"{n_rows:,} {what}{'' if n_rows == 1 else 's'}"
+    names = f", with the columns {named([each['name'] for each in columns])}" if columns else ""
+    return f"{has} in {len(manifest.files):,} file{'' if len(manifest.files) == 1 else 's'}{names}."
 
 
 def named(names: Sequence[str]) -> str:
@@ -155,10 +165,12 @@ def _few(sentences: Sequence[str]) -> list[str]:
     return [*kept, f"{more} more are below."] if more > 1 else kept
 
 
-def _steps(approval: Mapping[str, str], briefing: Briefing) -> Iterator[str]:
+def _steps(approval: Mapping[str, str], briefing: Briefing, *, has_approval: bool) -> Iterator[str]:
     yield briefing.attack_sentence
     empty = [_APPROVAL[name].lower() for name in ("approver", "receiver") if name not in approval]
-    if empty:
+    if not has_approval:
+        yield "Write down who approves it, and for which receiver. The release doesn't state it."
+    elif empty:
         yield f"Fill in [approval] of the policy, where this is empty: {', '.join(empty)}."
     else:
         when = f" on {moment(approval['date'])}" if "date" in approval else ""
@@ -174,7 +186,7 @@ def record_rows(manifest: Manifest, briefing: Briefing) -> list[tuple[str, str]]
     """Return what an auditor asks of a release, and what is stated of it."""
     made = ", ".join(f"{name} {version}" for name, version in manifest.software.items())
     numbers = dict.fromkeys(
-        f"{each.model}: {', '.join(f'{name} = {it}' for name, it in each.parameters.items())}"
+        f"{each.model}: {stated_parameters(each.parameters)}"
         for each in manifest.claims
         if each.parameters
     )

@@ -348,8 +348,10 @@ class Release(Generic[Facts]):
             What it states.
         """
         briefing = self.briefing
-        n_dropped = len(self.policy.dropped) if hasattr(self.policy, "approval") else None
-        return summary_blocks(manifest, briefing), record_blocks(manifest, briefing, n_dropped)
+        has_approval = hasattr(self.policy, "approval")
+        n_dropped = len(self.policy.dropped) if has_approval else None
+        summary = summary_blocks(manifest, briefing, has_approval=has_approval)
+        return summary, record_blocks(manifest, briefing, n_dropped)
 
     def _fact(self, name: str) -> Any:  # noqa: ANN401 # as its kind measures it
         if not hasattr(self.facts, name):

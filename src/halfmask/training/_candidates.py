@@ -163,8 +163,8 @@ def weighs(estimator: Any) -> bool:  # noqa: ANN401 # scikit-learn's
     One that wraps another may drop weights on the way, and weights of labels are by numbers of
     rows: these get all rows.
     """
-    settings = estimator.get_params(deep=False)
-    by_rows = any(settings[name] for name in settings if "class_weight" in name)
+    settings = estimator.get_params()  # deep: those in a list, too
+    by_rows = any(settings[name] is not None for name in settings if "class_weight" in name)
     by_rows |= bool(settings.get("is_unbalance"))  # LightGBM's
     wraps = any(hasattr(each, "fit") for each in settings.values())
     return has_fit_parameter(estimator, "sample_weight") and not (wraps or by_rows)

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import threading
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlencode
@@ -253,7 +253,9 @@ async def _in_thread(work: Callable[[], _Given]) -> _Given:
     return await done
 
 
+@cache
 def _environment() -> Environment:
+    """Return what renders pages; each template is compiled once in a process."""
     found = Environment(
         loader=PackageLoader("halfmask.workbench"),
         autoescape=True,

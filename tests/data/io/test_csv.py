@@ -302,13 +302,13 @@ def test_errors_in_a_folder_say_which_file(tmp_path, second, error, says):
 
 
 @pytest.mark.slow
-def test_ten_thousand_columns_are_read(tmp_path):
-    names = [f"column number {n}" for n in range(10_000)]
-    content = ",".join(names) + "\n" + (",".join(["1"] * 10_000) + "\n") * 3
+def test_two_thousand_columns_are_read(tmp_path):
+    names = [f"column number {n}" for n in range(2_000)]
+    content = ",".join(names) + "\n" + (",".join(["1"] * 2_000) + "\n") * 3
 
     table = read(tmp_path, content)
 
-    assert table.shape == (3, 10_000)
+    assert table.shape == (3, 2_000)
     assert set(table.dtypes) == {pl.Int64}
 
 

@@ -346,12 +346,6 @@ def check_clients(ledger, vault, number, killed):
 
 
 @pytest.mark.slow
-def test_processes_that_are_killed_never_overspend(tmp_path):
-    ledger = PrivacyLedger.create(tmp_path / "v", PEOPLE, dataset="people", epsilon=1.0, delta=0.0)
-    check_clients(ledger, tmp_path / "v", 3, killed=1)
-
-
-@pytest.mark.slow
 def test_64_processes_that_are_killed_never_overspend(tmp_path):
     ledger = PrivacyLedger.create(tmp_path / "v", PEOPLE, dataset="people", epsilon=1.0, delta=0.0)
     check_clients(ledger, tmp_path / "v", 64, killed=16)

@@ -319,6 +319,7 @@ def test_the_release_is_verified_and_says_nothing_of_the_rest(written):
 
     assert found.holds
     assert [each.claim.basis for each in found.claims] == ["accounted", "counted"]
+    assert " rows or more." in (written / "report.html").read_text()
     assert "the random draws themselves were not seen" in found.claims[0].sentence
     assert any("no file shows that rows were drawn at random" in it for it in found.weaknesses)
     for path in written.rglob("*"):

@@ -253,7 +253,7 @@ def rules_for(choice, values):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
     n=st.one_of(st.integers(1, 60), st.integers(60, 3000)),

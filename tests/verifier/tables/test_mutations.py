@@ -21,7 +21,7 @@ ROLES = {
     "note": "insensitive",
 }
 AGES, ZIPS, ILLS = ["[1, 5]", "[6, 9]"], ["{a, b}", "c"], ["flu", "cough", "ulcer", "colic"]
-WANTED = 1_000
+WANTED = 300
 
 
 def release_frame():
@@ -68,7 +68,7 @@ def values():
 
 
 @pytest.mark.slow
-def test_a_thousand_of_a_thousand_breaking_mutations_are_caught(make, naive, claim):
+def test_three_hundred_of_three_hundred_breaking_mutations_are_caught(make, naive, claim):
     """Hashes and evidence are made to fit the mutated table: only the recount can catch it."""
     frame, rng = release_frame(), random.Random(5)
     caught = dict.fromkeys(["cell", "deletion", "insertion"], 0)
@@ -86,8 +86,8 @@ def test_a_thousand_of_a_thousand_breaking_mutations_are_caught(make, naive, cla
         tally = passed if found.holds else caught
         tally[kind] += 1
 
-    assert min(caught.values()) > 50
-    assert min(passed.values()) > 50
+    assert min(caught.values()) > 15
+    assert min(passed.values()) > 15
 
 
 @pytest.mark.slow

@@ -117,8 +117,10 @@ def fetched_folder(address: str, *, called: str) -> Iterator[Path]:
     """
     where = _latest(ObjectFolder.parse(address, called=called))
     names = [name for name in where.listed(recursive=True)[0] if not name.startswith(".")]
-    if not names or any(".." in Path(name).parts for name in names):
+    if not names:
         raise DataError(f"{called} is not there.", hint="Check its address.")
+    if any({"", ".", ".."} & {*name.split("/")} for name in names):  # who wrote them chose them
+        raise DataError(f"{called} has an object whose name leads out of its folder.")
     with tempfile.TemporaryDirectory(prefix="halfmask-") as here:
         for name in names:
             path = Path(here) / name

@@ -85,7 +85,7 @@ def _counts(manifest: EventsManifest, summary: RunSummary) -> AnyBlock:
     software = ", ".join(f"{name} {version}" for name, version in manifest.software.items())
     written = len({field.steps for field in manifest.fields})
     return TextBlock(
-        title="Summary",
+        title="What was counted",
         sentences=[
             f"Made {moment(manifest.created)}, by {software}.",
             f"{summary.lines:,} lines were read; {sum(summary.bad.values()):,} are no events.",

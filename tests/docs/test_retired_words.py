@@ -93,7 +93,7 @@ RETIRED = (
         r"hid(?:es?|den|ing)",
         "protected; masked; removed",
         "A hash hides the name.",
-        own=r"crosstab|meanings|suppression/|tables|reference/|publish-a-table|coming-from-|glossary|claims-and-|/cli",
+        own=r"crosstab|release/meanings|suppression/|tables|reference/|publish-a-table|coming-from-|glossary|claims-and-|/cli",
     ),
     Retired(
         r"(?:may|needn't|doesn't|don't|didn't|that|what|rows|which) leaves?|leaves? the house",

@@ -60,7 +60,7 @@ def meanings(claims: Sequence[Claim]) -> list[str]:
 
     Notes
     -----
-    **Guarantees.** A claim that nobody verified, or of an unknown model, keeps its own words.
+    **Guarantees.** A claim that nobody verified, or of an unknown model, is stated by its name.
     """
     return list(dict.fromkeys(_meaning(it) for it in claims if it.model not in _PLAIN))
 

@@ -113,6 +113,16 @@ def test_a_node_is_shown_with_its_levels_and_taken(run, desk):
     assert "CANARY" not in str(said["points"])
 
 
+def test_the_policy_itself_is_not_replaced_by_a_point_of_it(run, desk):
+    desk.policy.write_text(f"# Agreed on 3 November.\n{NODES}")
+    words = ("--nodes", "3", "--take", "2", "--policy-out", desk.policy, "--overwrite")
+    answer = run("explore", desk.table, desk.policy, *words)
+
+    assert (answer.status, answer.out) == (2, "")
+    assert "--policy-out is POLICY" in answer.err
+    assert desk.policy.read_text().startswith("# Agreed")
+
+
 MASKS = """\
 halfmask = 1
 [columns]
@@ -158,6 +168,29 @@ def test_options_that_vary_one_policy_are_refused_with_several(run, desk, words)
     )
 
     assert (answer.status, answer.out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["", "[reed]\nx = 1", "[columns.more]\nrole = 'identifier'"],
+    ids=["missing", "key", "column"],
+)
+def test_an_error_names_the_policy_of_several_that_has_it(run, desk, fault):
+    masks = desk.folder / "masks.toml"
+    if fault:
+        masks.write_text(f"{MASKS}\n{fault}\n")
+    answer = run("explore", desk.table, desk.policy, masks)
+
+    assert answer.status == 1
+    assert answer.err.startswith("Error: In policy 2: ")
+    assert "CANARY" not in answer.err
+
+
+def test_a_policy_in_the_place_of_the_table_is_named(run, desk):
+    answer = run("explore", desk.policy, desk.table)
+
+    assert (answer.status, answer.out) == (2, "")
+    assert "Give the table first" in answer.err
 
 
 def test_the_exit_code_is_1_if_nothing_can_be_kept(run, desk):

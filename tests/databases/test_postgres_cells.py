@@ -123,6 +123,15 @@ def test_numbers_that_no_longer_fit_are_an_error(postgres, tmp_path, kind, value
         copy(postgres, tmp_path, {"a": f"{{ mask = {mask} }}"})
 
 
+def test_a_mask_that_takes_no_decimals_names_those_that_do(postgres, tmp_path):
+    postgres.run("CREATE SCHEMA src;\nCREATE TABLE src.t (a numeric(10,2))")
+    noise = '{ mask = { name = "noise", law = "laplace", scale = 5.0, decimals = 2 } }'
+
+    with pytest.raises(SchemaError, match="'a' has the mask 'noise'") as caught:
+        copy(postgres, tmp_path, {"a": noise})
+    assert "'round' or 'tails'" in str(caught.value.hint)
+
+
 ROUND = '{ mask = { name = "round", base = 10 } }'
 
 

@@ -150,6 +150,20 @@ def test_rights_on_tables_columns_and_sequences_stay(postgres, tmp_path):
             postgres.run(f"DROP OWNED BY {name};\nDROP ROLE {name}")
 
 
+def test_a_right_that_was_revoked_is_not_given_again_by_default_privileges(postgres, tmp_path):
+    postgres.run(TABLES)
+    postgres.run("CREATE ROLE late;\nALTER DEFAULT PRIVILEGES GRANT SELECT ON TABLES TO late")
+    try:
+        copy(postgres, tmp_path)
+        postgres.run("REVOKE SELECT ON masked.p FROM late")
+        copy(postgres, tmp_path)
+        for table, has in (("p", False), ("c", True)):
+            asked = f"has_table_privilege('late', 'masked.{table}', 'SELECT')"
+            assert postgres.run(f"SELECT {asked}") == [(has,)]
+    finally:
+        postgres.run("DROP OWNED BY late;\nDROP ROLE late")
+
+
 @pytest.mark.parametrize("goes", [True, False])
 def test_the_exchange_waits_for_readers_again_and_again(postgres, tmp_path, monkeypatch, goes):
     """Between two tries, those who came later read; after the last the old copy stays."""

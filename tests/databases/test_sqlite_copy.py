@@ -283,6 +283,13 @@ def test_a_subset_has_rows_of_the_source(tmp_path):
     assert verify(tmp_path / "masked.db.report", copy=path, originals=tmp_path / "shop.db").holds
 
 
+def test_rows_without_the_mark_of_a_copy_are_not_taken_for_it(release):
+    with contextlib.closing(sqlite3.connect(release["copy"])) as base, base:
+        base.execute("PRAGMA application_id = 0")  # as in the source
+
+    assert verify(**release).is_broken
+
+
 @pytest.mark.parametrize("wrong", ["nowhere.db", "postgresql://host/base", 5])
 def test_only_files_of_sqlite_are_counted_again(release, wrong):
     for name in ("copy", "originals"):
@@ -398,6 +405,7 @@ def test_what_exists_is_not_overwritten(tmp_path):
     with pytest.raises(ReleaseError, match="The file to write exists") as refused:
         copied(tmp_path)
     assert "allow an earlier copy" in str(refused.value.hint)
+    assert "--overwrite" in str(refused.value.at_terminal[1])
 
     assert (tmp_path / "masked.db").read_bytes() == before
 

@@ -311,7 +311,10 @@ def test_what_no_run_with_overwriting_made_is_not_replaced(bucket, folder, there
         masked(folder, OUT, HERE, overwrite=True)
 
 
-@pytest.mark.parametrize("text", [b"", b"../other", b"20261129T021500Z-0123456z", b"\xff"])
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"../other", b"20261129T021500Z-0123456z", b"20261129T021500Z-01234567/../x", b"\xff"],
+)
 def test_a_pointer_that_names_no_release(bucket, text):
     bucket.put(LATEST, text)
 

@@ -151,7 +151,14 @@ CHANGES: dict[str, tuple[Any, str]] = {
         lambda it, more: [it, more["variable_value_labels"]["job_type"].update({10: "smith"})][0],
         "other cells in column 'job_type'",
     ),
-    "a note": (lambda it, more: [it, more.update(note="CANARY")][0], "notes or a title"),
+    "a note": (lambda it, more: [it, more.update(note="CANARY")][0], "notes, a title"),
+    "a declared missing value in the place of a missing one": (
+        lambda it, more: [
+            it.with_columns(pl.col("paid").fill_null(-7.0)),
+            more.update(missing_ranges={"paid": [-7]}),
+        ][0],
+        "declared missing values",
+    ),
 }
 
 
@@ -166,6 +173,33 @@ def test_a_file_that_differs_from_the_release_is_found(folder, survey, tmp_path,
     assert not found.holds
     assert any(said in problem for problem in found.problems), found.problems
     assert "CANARY" not in " ".join(found.problems)
+
+
+def test_letters_in_the_place_of_missing_cells_of_stata_are_found(folder, survey, tmp_path):
+    file, changed_file = tmp_path / "out.dta", tmp_path / "changed.dta"
+    hm.export_release(folder, file, labels=survey)
+    found, about = pyreadstat.read_dta(str(file))
+    found["paid"] = found["paid"].astype(object).where(found["paid"].notna(), "b")  # .b in Stata
+    pyreadstat.write_dta(
+        found,
+        str(changed_file),
+        variable_value_labels=about.variable_value_labels,
+        missing_user_values={"paid": ["b"]},
+    )
+
+    assert not hm.verify(folder, also=changed_file).holds
+
+
+@pytest.mark.parametrize("code", [1, None])
+def test_a_label_next_to_some_rows_of_a_code_is_found(tmp_path, code):
+    people_ = pl.DataFrame({"age": [30] * 8, "sex": [1, 2, None, 1, 2, None, 1, 2]})
+    hm.protect(people_, quasi_identifiers=["age"], sensitive=["sex"], k=2).write(tmp_path / "out")
+    rows = hm.read_release(tmp_path / "out")
+    some = (pl.col("sex").eq_missing(code)).cum_sum().eq(1) & pl.col("sex").eq_missing(code)
+    texts = pl.when(some).then(pl.lit("CANARY")).alias("sex_label")
+    write_workbook(rows.with_columns(texts), tmp_path / "out.xlsx")
+
+    assert "other labels" in hm.verify(tmp_path / "out", also=tmp_path / "out.xlsx").problems[0]
 
 
 def test_without_labels_texts_stay_texts_and_names_are_made_valid(tmp_path):

@@ -74,6 +74,13 @@ def test_other_formats_have_a_reader_in_r_and_stata_asks_for_csv(form, reader):
     assert 'Ask the owner for [output] format = "csv".' in lines
 
 
+@pytest.mark.parametrize("word", ["if", "NULL", "float", "str12"])
+def test_a_word_of_r_or_stata_is_in_no_line_of_code(word):
+    _, lines = said({**AGE, "name": word}, AGE)
+    assert f"{word}_from" not in lines
+    assert "age_from" in lines
+
+
 def test_a_name_that_is_no_plain_word_is_in_no_line_of_code():
     hostile = 'a"); system("x'
     about, lines = said({**AGE, "name": hostile})

@@ -35,10 +35,6 @@ class CentroidPartition(Partition):
     def __repr__(self) -> str:
         return f"CentroidPartition({self.n_cells} cells of {int(self.sizes.sum())} rows)"
 
-    def features_cut(self) -> NDArray[np.bool_]:
-        """Return that every column was cut: a distance depends on all of them."""
-        return np.ones((self.n_cells, len(self.axes.places)), dtype=np.bool_)
-
     def cells_of(self, codes: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
         """Return the cell of each row; -1 where a code is negative."""
         from halfmask.kernels.partition.mdav import nearest_points  # noqa: PLC0415 # the compiler loads late

@@ -76,11 +76,6 @@ class LatticePartition(Partition):
     def __repr__(self) -> str:
         return f"LatticePartition({self.n_cells} cells of {int(self.sizes.sum())} rows)"
 
-    def features_cut(self) -> NDArray[np.bool_]:
-        """Return the columns that aren't at their root, the same for each cell."""
-        cut = np.array([bool(nodes.max(initial=0)) for nodes in self.node_of_code])
-        return np.broadcast_to(cut, (self.n_cells, len(cut))).copy()
-
     def levels_of(self, place: int) -> NDArray[np.int64]:
         """Return the level of a column in each cell, the same in all.
 

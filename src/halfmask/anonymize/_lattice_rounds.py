@@ -68,11 +68,6 @@ class RoundsPartition(Partition):
         rows = int(self.sizes.sum())
         return f"RoundsPartition({self.n_cells} cells of {rows} rows in {len(self.rounds)} rounds)"
 
-    def features_cut(self) -> NDArray[np.bool_]:
-        """Return the columns that aren't at their root in each cell."""
-        cut = [[bool(nodes.max(initial=0)) for nodes in each.node_of_code] for each in self.rounds]
-        return np.array(cut)[self.round_of_cell]
-
     def levels_of(self, place: int) -> NDArray[np.int64]:
         """Return the level of a column in each cell.
 

@@ -64,24 +64,6 @@ class Partition:
         descend(stacked, self.feature, self.cut, self.left, self.right, cells)
         return cells
 
-    def features_cut(self) -> NDArray[np.bool_]:
-        """Return which columns were cut on the way to each cell, (cells, columns).
-
-        Of cells that were joined, those that were cut on the way to any of them.
-        """
-        found = np.zeros((self.n_cells, self.low.shape[1]), dtype=np.bool_)
-        on_the_way = np.zeros((len(self.feature), self.low.shape[1]), dtype=np.bool_)
-        # A node's children have higher numbers than the node.
-        for node, feature in enumerate(self.feature):
-            if feature < 0:
-                if self.left[node] >= 0:
-                    found[self.left[node]] |= on_the_way[node]
-                continue
-            for child in (self.left[node], self.right[node]):
-                on_the_way[child] = on_the_way[node]
-                on_the_way[child, feature] = True
-        return found
-
     def levels_of(self, place: int) -> NDArray[np.int64] | None:  # noqa: ARG002 # a subclass needs it
         """Return a column's level in each cell; ``None`` where cells have no levels.
 

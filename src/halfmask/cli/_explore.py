@@ -135,7 +135,7 @@ class TakenPoint:
         "--policy-out FILE: Where --take writes the policy, for halfmask protect."
     )
 
-    def check(self, *, overwrite: bool) -> None:
+    def check(self, policy: str, *, overwrite: bool) -> None:
         """Refuse what can't end well, before a long look."""
         if (self.take is None) != (self.policy_out is None):
             raise UsageError(
@@ -144,6 +144,12 @@ class TakenPoint:
             )
         if self.policy_out == "-":
             raise UsageError("--policy-out is a file: it can't be standard output.")
+        mine = Path(self.policy_out or policy)
+        if self.policy_out is not None and mine.exists() and mine.samefile(policy):
+            raise UsageError(
+                "--policy-out is POLICY, and its comments would be lost.",
+                hint="Give another name: the policy of a point is written without comments.",
+            )
         PolicyFile(out=self.policy_out, overwrite=overwrite).check(as_json=False)
 
     def write(self, found: Exploration, *, overwrite: bool) -> None:
@@ -199,10 +205,12 @@ def explore(
     table. They hold no cell of it, but they are no release. The exit code is 1 if no policy can be
     kept.
     """
+    if table.lower().endswith(".toml"):
+        raise UsageError("TABLE is a policy.", hint="Give the table first, then the policy.")
     others = [it for it in more or () if it.lower().endswith(".toml")]
     out = _out_of([it for it in more or () if it not in others], folder)
     _check_out(out, overwrite=overwrite, is_taken=taken.take is not None)
-    taken.check(overwrite=overwrite)
+    taken.check(policy, overwrite=overwrite)
     key = key_in(key_file)
     vault = pseudonyms.open(table, policy, *others)
     if others:
@@ -263,7 +271,10 @@ def _compare(
     names = short if len(set(short)) == len(files) else files
     if len(set(names)) < len(files):
         raise UsageError("A policy is given twice.")
-    policies = dict(zip(names, map(rooms.microdata.Policy.load, files), strict=True))
+    policies = {}
+    for place, (name, file) in enumerate(zip(names, files, strict=True), start=1):
+        with rooms.microdata.exploring.naming_policy(place):
+            policies[name] = rooms.microdata.Policy.load(file)
     with saying.stages() as stages:
         found = rooms.microdata.exploring.compare_policies(
             table, policies, progress=stages, **given

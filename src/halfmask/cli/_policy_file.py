@@ -54,12 +54,11 @@ class ChosenColumns:
         "DIR/age.csv. A / in the name of a column is %2F in that of its file."
     )
     method: str | None = option(
-        "--method NAME: Without POLICY: how classes are found: mondrian, guided, mdav or "
+        "--method NAME: How classes are found: mondrian, guided, mdav or "
         "full-domain. By default mondrian, and guided with --label."
     )
     suppression: float | None = option(
-        "--suppression SHARE: Without POLICY: the share of rows, 0 to 1, that may be left out. By "
-        "default 0.02."
+        "--suppression SHARE: The share of rows, 0 to 1, that may be left out. By default 0.02."
     )
     missing: list[str] | None = option(
         "--missing TEXT: A text that marks a missing cell, such as ?; may be given more than once."

@@ -65,6 +65,15 @@ CROSS JOIN LATERAL (SELECT NULL::name, c.relacl UNION ALL SELECT t.attname, t.at
 CROSS JOIN LATERAL aclexplode(a.acl) r
 WHERE c.relnamespace = {schema}::regnamespace AND c.relkind IN ('r', 'S')
 """
+#: Statements that take what default privileges gave to others than the owner.
+_GIVEN: Final = """
+SELECT DISTINCT c.relname::text, NULL, format('REVOKE ALL ON %s %s.%I FROM %s',
+  CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, {schema}, c.relname,
+  CASE r.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(r.grantee)) END)
+FROM pg_class c CROSS JOIN LATERAL aclexplode(c.relacl) r
+WHERE c.relnamespace = {schema}::regnamespace AND c.relkind IN ('r', 'S')
+  AND r.grantee <> c.relowner
+"""
 _COLUMNS: Final = """
 SELECT c.relname::text, a.attname::text FROM pg_class c
 CROSS JOIN LATERAL (SELECT NULL::name UNION ALL
@@ -182,7 +191,7 @@ class PostgresTarget:
             raise ReleaseError(
                 "The schema to write exists in the target database, and isn't empty.",
                 hint="Name a new one, as in ?schema=masked, or allow an earlier copy by halfmask "
-                "to be overwritten.",
+                "to be replaced, with [[overwrite=True|--overwrite]].",
             )
         ((needed, guarded),) = self._rows(_LOST, self._target)
         if needed:
@@ -223,7 +232,9 @@ class PostgresTarget:
                     self._connection.execute(f"ALTER {kind} {self.named(name)} SET SCHEMA {schema}")
         self._connection.execute(f"DROP SCHEMA {self._schema}")
         there = set(self._rows(_COLUMNS, self._target))
-        for table, column, statement in rights:
+        names_before = {name for _, name in old}
+        given = [it for it in self._rows(_GIVEN, self._target) if it[0] in names_before]
+        for table, column, statement in [*given, *rights]:
             if (table, column) in there:
                 self._connection.execute(statement)
 

@@ -33,7 +33,8 @@ class SqliteTarget:
         if os.path.lexists(self._path) and not (overwrite and _is_copy(self._path)):
             raise ReleaseError(
                 "The file to write exists.",
-                hint="Choose another name, or allow an earlier copy by halfmask to be overwritten.",
+                hint="Choose another name, or allow an earlier copy by halfmask to be replaced, "
+                "with [[overwrite=True|--overwrite]].",
             )
         if not self._path.parent.is_dir():
             raise ReleaseError(

@@ -167,7 +167,11 @@ def _check_columns(
 
 def _unsupported(table: str, error: SchemaError) -> SchemaError:
     """Return the error of a mask that doesn't support the type of its column, with the table."""
-    hint = _NO_DATES if "for dates" in error.what else "Take another mask."
+    hint = "Take another mask."
+    if "for dates" in error.what:
+        hint = _NO_DATES
+    elif "Got the type Decimal" in error.what:
+        hint = "Take the mask 'round' or 'tails', which are for numeric."
     return SchemaError(f"In the table {table!r}: {error.what.written}", hint=hint)
 
 

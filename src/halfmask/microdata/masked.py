@@ -82,9 +82,9 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[MaskFacts]:
     if not rows.columns:
         raise SchemaError("Every column is an identifier, so nothing would be released.")
     progress("measuring risk and utility")
-    assessment = _assess(rows, progress)
+    assessment = None if inputs.unmeasured else _assess(rows, progress)
     places: tuple[PlaceAssessment, ...] = ()
-    if rows.n_out >= LEAST_ROWS:
+    if rows.n_out >= LEAST_ROWS and not inputs.unmeasured:
         places = tuple(
             assess_moved(rows, share=min(1.0, ASSESSED_ROWS / rows.n_out), least=LEAST_ROWS)
         )

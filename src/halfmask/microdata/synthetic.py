@@ -112,12 +112,13 @@ def make(table: object, policy: Policy, inputs: Inputs) -> Release[SynthesisFact
     if original is not None:
         drawn = replace(drawn, orders=orders_of(original))
     progress("measuring risk and quality", 0.5)
+    is_measured = not (drawn.paid or inputs.unmeasured)
     return Release(
         kind=KIND,
         policy=policy,
         claims=synthetic_claims(drawn),
         rows=drawn.counts,
-        facts=SynthesisFacts(measured=None if drawn.paid else _assess(drawn)),
+        facts=SynthesisFacts(measured=_assess(drawn) if is_measured else None),
         source=drawn,
         copies=len(drawn.copies),
         original=original,

@@ -22,7 +22,10 @@ _IN_R: Final = {
     "excel": "readxl::read_excel({})",
 }
 #: Names that R and Stata take unchanged; others would have to be quoted or are renamed.
-_PLAIN: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,26}")
+_PLAIN: Final = re.compile(
+    r"(?!(?:if|in|else|for|while|repeat|function|next|break|TRUE|FALSE|NULL|Inf|NaN|NA|using|with|"
+    r"byte|int|long|float|double|strL|str\d+)$)[A-Za-z][A-Za-z0-9_]{0,26}"
+)
 _MOST: Final = 20
 _RANGE: Final = r"^\[(.*), (.*)[\])]"
 

@@ -92,6 +92,8 @@ class Inputs:
         How the release is booked, where it is.
     progress
         Called with what is being done and how far it is.
+    unmeasured
+        Whether masked and synthetic rows aren't attacked, for a release that is never written.
     """
 
     key: bytes | None = field(default=None, repr=False)
@@ -102,6 +104,7 @@ class Inputs:
     ledger: Any = None  # a PrivacyLedger, whose room imports this one
     book: Booking | None = None
     progress: Progress = silent
+    unmeasured: bool = False
 
 
 #: What a notebook shows of a release: heads, rows and notes, of counts and no cell.

@@ -22,6 +22,8 @@ _COLUMNS: Final = (
     "SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c "
     "WHERE s.type IN ('table', 'view') AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 )
+#: The number in the header of each copy: a source with the same rows has another.
+_MARK: Final = int.from_bytes(b"hmsk", "big")
 ROWS, REFERENCES, UNCHANGED = "rows-of-table", "references-hold", "unchanged-cells"
 
 
@@ -44,6 +46,8 @@ def _problems(files: ReleasedFiles) -> list[str]:
         for each in claims:
             if each.model == UNCHANGED:
                 named |= {(each.about.get("table"), it) for it in _listed(each.about["columns"])}
+        if _number(files, "PRAGMA application_id") != _MARK:
+            problems.append("The copy has no mark of halfmask: it may be the source.")
         there = _asked(files, _COLUMNS)
         others = {table for table, _ in there if table is not None} - tables
         problems += [f"The copy has {len(others)} other tables or views."] if others else []

@@ -47,7 +47,7 @@ def export_faults(release: Path, manifest: Manifest, file: str | Path) -> list[s
         )
     columns, extra = _read(path)
     if extra:
-        return ["The exported file has notes or a title."]
+        return ["The exported file has notes, a title or declared missing values."]
     folder = folder_of(manifest_path(release))
     tables: dict[str, list[DataFile]] = {}
     for each in manifest.files:
@@ -78,12 +78,14 @@ def _read(path: Path) -> tuple[list[_Column], bool]:
 
     read = pyreadstat.read_sav if path.suffix.lower() == ".sav" else pyreadstat.read_dta
     try:
-        cells, about = read(str(path), output_format="dict")
+        # Values that are declared missing, and Stata's .a to .z, are cells that hold something.
+        cells, about = read(str(path), output_format="dict", user_missing=True)
     except Exception:  # noqa: BLE001 # what a library says of a file may quote it
         raise VerificationError("The exported file can't be read.") from None
     labels = about.variable_value_labels
     found = [_Column(name, values, labels.get(name, {})) for name, values in cells.items()]
-    return found, bool(about.notes or (about.file_label or "").strip())
+    declared = about.missing_ranges or about.missing_user_values
+    return found, bool(declared or about.notes or (about.file_label or "").strip())
 
 
 def _differences(rows: pl.DataFrame, columns: list[_Column]) -> list[str]:
@@ -94,7 +96,11 @@ def _differences(rows: pl.DataFrame, columns: list[_Column]) -> list[str]:
             return ["The exported file has other columns than the release."]
         column = left.pop(0)
         if left and left[0].name == f"{name}_label" and left[0].name not in rows.columns:
-            column = _labelled(column, left.pop(0).values)
+            labelled = _labelled(column, left.pop(0).values)
+            if labelled is None:
+                faults.append(f"The exported file has other labels of column {name!r}.")
+                continue
+            column = labelled
         if len(column.values) != rows.height:
             return ["The exported file has other rows than the release."]
         pairs = set(zip(rows[name].to_list(), column.values, strict=True))
@@ -109,11 +115,14 @@ def _plain(name: str) -> str:
     return re.sub(r"\W", "_", name)
 
 
-def _labelled(codes: _Column, texts: Sequence[Any]) -> _Column:
-    """Return a column of codes with the labels next to it; of one code with two there are none."""
-    pairs = {pair for pair in zip(codes.values, texts, strict=True) if pair[1] is not None}
-    labels = dict(pairs)
-    return codes._replace(labels=labels if len(labels) == len(pairs) else {})
+def _labelled(codes: _Column, texts: Sequence[Any]) -> _Column | None:
+    """Return a column of codes with the labels next to it; nothing if a code has two of them.
+
+    A missing code has none, and a code that has a label has it in each row.
+    """
+    pairs = {*zip(codes.values, texts, strict=True), (None, None)}
+    labels = {code: text for code, text in pairs if text is not None}
+    return codes._replace(labels=labels) if len({code for code, _ in pairs}) == len(pairs) else None
 
 
 def _same(  # noqa: PLR0911 # one for each type of cell

@@ -147,6 +147,17 @@ def test_a_hierarchy_without_words_says_how_many_groups_a_level_has():
     assert _words(coding, 1, 2) == "level 1 of 2 (2 groups)"
 
 
+def test_a_name_with_lines_writes_no_keys_into_a_policy_that_is_taken():
+    name = 'age\nperson = "ill"\x7f'
+    columns = POLICY.model_dump(mode="json", exclude_defaults=True)["columns"]
+    policy = POLICY.changed(columns={name: columns.pop("age"), **columns})
+    explored = explore(PEOPLE.rename({"age": name}), policy, nodes=1)
+
+    taken = Policy.from_toml(explored.taken(1, folder="."))
+    assert name in taken.columns
+    assert taken.person is None
+
+
 def test_points_of_a_grid_say_their_levels():
     found = explore(PEOPLE, POLICY, k=[4], methods=["full-domain", "mondrian"], recodings=["level"])
 

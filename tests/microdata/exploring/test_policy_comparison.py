@@ -127,6 +127,23 @@ def test_synthetic_rows_stand_beside_classes():
 
 
 @pytest.mark.parametrize(
+    ("kind", "policy"),
+    [("masked", MASKS), ("synthetic", COLUMNS + '[synthesis]\nkind = "full"\n')],
+    ids=["masked", "synthetic"],
+)
+def test_releases_are_attacked_once_alike_and_not_by_their_kind(monkeypatch, kind, policy):
+    def measured_too(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(f"halfmask.microdata.{kind}._assess", measured_too)
+    policies = {"classes": POLICIES["classes"], "other": Policy.from_toml(policy)}
+    found = compare_policies(PEOPLE, policies, key=KEY)
+
+    assert found.measures["other"]["kind"] == kind
+    assert "linkability" in found.measures["other"]
+
+
+@pytest.mark.parametrize(
     ("others", "error"),
     [
         ({}, ParameterError),

@@ -161,8 +161,8 @@ class MeasuredExcess(NamedTuple):
     margin: float
 
 
-def wilson(successes: float, trials: int, *, confidence: float = 0.95) -> MeasuredExcess:
-    """Return the centre and half width of Wilson's score interval of a share.
+def wilson(successes: float, trials: int) -> MeasuredExcess:
+    """Return the centre and half width of Wilson's 95 % interval of a share.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def wilson(successes: float, trials: int, *, confidence: float = 0.95) -> Measur
     """
     from scipy.special import ndtri  # noqa: PLC0415 # scipy loads late
 
-    z = float(ndtri((1 + confidence) / 2))
+    z = float(ndtri(0.975))
     n = trials + z * z
     spread = successes * (trials - successes) / trials + z * z / 4
     return MeasuredExcess((successes + z * z / 2) / n, z / n * spread**0.5)

@@ -12,10 +12,10 @@ import polars as pl
 from halfmask._errors import DataError, ParameterError, SchemaError
 from halfmask._facts import Facts
 from halfmask._foreign import need
-from halfmask._validation import number_between
 from halfmask.assess._one_thread import one_thread
 from halfmask.assess.attacks._inputs import as_table, check_columns
 from halfmask.assess.attacks.tables._matching import match
+from halfmask.assess.masking.pairs import CONFIDENCE
 from halfmask.assess.utility import FittedRegression, fit_regression, overlaps
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class RegressionUtility(Facts):
     coefficients
         The intercept first: ``name``, such as ``"age"`` or ``"sex = m"``; ``original`` and
         ``released`` with ``error`` and ``released_error``, standard errors; ``difference`` in
-        original standard errors; ``overlap`` of both confidence intervals.
+        original standard errors; ``overlap`` of both 95 % confidence intervals.
     """
 
     facts = (
@@ -88,7 +88,6 @@ def compare_regression(
     formula: str,
     *,
     weights: str | None = None,
-    confidence: float = 0.95,
 ) -> RegressionUtility:
     """Fit one regression to original and released rows, and compare coefficients.
 
@@ -101,8 +100,6 @@ def compare_regression(
         isn't of letters, digits, ``_`` and ``.`` stands in backticks.
     weights
         The column of sampling weights in both tables; ``None``: rows count alike.
-    confidence
-        The confidence of the intervals, in (0, 1).
 
     Returns
     -------
@@ -149,9 +146,6 @@ def compare_regression(
     [('intercept', -1.08), ('age', 0.0)]
     """
     need("scipy")
-    number_between(
-        0, 1, owner="compare_regression", low_open=True, high_open=True, confidence=confidence
-    )
     outcome, terms = read_formula(formula)
     before, after = as_table(original), as_table(released)
     names = [outcome.name, *(each.name for each in terms), *([] if weights is None else [weights])]
@@ -172,7 +166,7 @@ def compare_regression(
     ]
     with one_thread(None):
         is_logistic = family == "logistic"
-        old = fit_regression(*fitted[0], is_logistic=is_logistic, confidence=confidence)
+        old = fit_regression(*fitted[0], is_logistic=is_logistic, confidence=CONFIDENCE)
         kept = np.flatnonzero(np.isfinite(old.values[1:]))
         if not len(kept):
             raise DataError(
@@ -180,7 +174,7 @@ def compare_regression(
                 hint="Use fewer columns, or merge categories.",
             )
         x, y, sizes = fitted[1]
-        new = fit_regression(x[:, kept], y, sizes, is_logistic=is_logistic, confidence=confidence)
+        new = fit_regression(x[:, kept], y, sizes, is_logistic=is_logistic, confidence=CONFIDENCE)
     old = FittedRegression(*(each[np.r_[0, 1 + kept]] for each in old))
     used = [len(each[1]) for each in fitted]
     return RegressionUtility(

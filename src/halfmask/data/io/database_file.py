@@ -56,7 +56,7 @@ def sqlite_reader(place: Place, table: str | None, options: ReadOptions) -> Colu
         name = _choose_table([str(found) for (found,) in listed], table, place.what)
         dtypes = sqlite_types(base, name)
         check_names(list(dtypes))
-        return spilled_reader(sqlite_frames(base, name, dtypes), dtypes, options, place.what)
+        return spilled_reader(_sqlite_frames(base, name, dtypes), dtypes, options, place.what)
 
 
 def sqlite_types(base: sqlite3.Connection, table: str) -> dict[str, pl.DataType]:
@@ -94,12 +94,12 @@ def sqlite_column_type(
     )
 
 
-def sqlite_frames(
-    base: sqlite3.Connection, table: str, dtypes: dict[str, pl.DataType], where: str = ""
+def _sqlite_frames(
+    base: sqlite3.Connection, table: str, dtypes: dict[str, pl.DataType]
 ) -> Iterator[pl.DataFrame]:
     """Yield the rows of a table in frames."""
     columns = ", ".join(map(quoted_name, dtypes))
-    cursor = base.execute(f"SELECT {columns} FROM {quoted_name(table)} {where}")
+    cursor = base.execute(f"SELECT {columns} FROM {quoted_name(table)}")
     while rows := cursor.fetchmany(_CHUNK):
         yield pl.DataFrame(rows, schema=dtypes, orient="row")
 

@@ -20,6 +20,7 @@ from halfmask.microdata.exploring._guarantee_trials import GuaranteeTrial, trial
 from halfmask.microdata.exploring._points import NOTE as NOTE
 from halfmask.microdata.exploring._points import RISKS, UTILITIES, ExploredPoint, PointMeasures
 from halfmask.microdata.exploring._policy_comparison import PolicyComparison, compare_policies
+from halfmask.microdata.exploring._policy_comparison import naming_policy as naming_policy
 
 # Public names are in `__all__`; the others are for other rooms.
 __all__ = [

@@ -193,7 +193,9 @@ def _policy_text(found: Exploration, point: ExploredPoint, asked: GridPolicy, fo
     policy, measures = asked.policy, point.measures
     if policy is None:
         raise AssertionError("a point has a policy")
-    levels = f"# Levels: {point.levels_in_words}.\n" if point.measures.levels else ""
+    # A column's name may have lines, which would be keys of the policy.
+    words = "".join(each if each.isprintable() else " " for each in point.levels_in_words)
+    levels = f"# Levels: {words}.\n" if words else ""
     return (
         f"# Made by halfmask explore: {asked.name}.\n{levels}"
         f"# Measured on {found.rows:,} of {found.table_rows:,} rows: highest risk "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import polars as pl
 
-from halfmask._errors import GuaranteeNotMetError, ParameterError, PolicyError
+from halfmask._errors import GuaranteeNotMetError, HalfmaskError, ParameterError, PolicyError
 from halfmask._html_table import html_table
 from halfmask._progress import Progress, silent
 from halfmask._random import key_or_fresh
@@ -18,13 +19,13 @@ from halfmask.assess.attacks import TableTarget, attack
 from halfmask.assess.attacks.tables import Inference, Linkability, SinglingOutMultivariate
 from halfmask.assess.synthesis import spread_distances
 from halfmask.data import ReadOptions, atomic_folder, open_table
-from halfmask.microdata._protect import protect
 from halfmask.microdata._synthesis_section import PrivateSection
 from halfmask.microdata.attacked import with_joined_bounds
 from halfmask.microdata.exploring._points import NOTE
+from halfmask.release import Inputs, kind_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from halfmask._sections import Choice
     from halfmask.anonymize import Coding, Plan
@@ -166,11 +167,14 @@ def compare_policies(
         name: each.model_copy(update={"input": type(each.input)(), "book": None})
         for name, each in policies.items()
     }
-    given = {"key": key_or_fresh(key), "vault": vault, "population": population}
+    given = Inputs(
+        key=key_or_fresh(key), vault=vault, population=population, unmeasured=True
+    )  # all releases are attacked below, alike
     made: dict[str, Release[Any] | str] = {}
     for place, (name, policy) in enumerate(plain.items()):
         progress(f"protecting by {name}", place / (2 * len(plain) + 1))
-        made[name] = _made(rows, policy, given)
+        with naming_policy(place + 1):
+            made[name] = _made(rows, policy, given)
     kept = [_rows_of(each).columns for each in made.values() if not isinstance(each, str)]
     shared = [name for name in rows.columns if all(name in columns for columns in kept)]
     if not shared:
@@ -194,6 +198,15 @@ def compare_policies(
     return PolicyComparison(measures=found)
 
 
+@contextmanager
+def naming_policy(place: int) -> Iterator[None]:
+    """Say of an error which of several policies has it, by its place from 1."""
+    try:
+        yield
+    except HalfmaskError as error:
+        raise type(error)(f"In policy {place}: {error.what.written}", hint=error.hint) from None
+
+
 def _check(policy: Policy, first: Policy) -> None:
     if policy.is_private or isinstance(policy.synthesis, PrivateSection):
         raise PolicyError(
@@ -207,10 +220,10 @@ def _check(policy: Policy, first: Policy) -> None:
         )
 
 
-def _made(rows: pl.DataFrame, policy: Policy, given: dict[str, Any]) -> Release[Any] | str:
+def _made(rows: pl.DataFrame, policy: Policy, given: Inputs) -> Release[Any] | str:
     """Return the release of some rows, or why there is none."""
     try:
-        return protect(rows, policy, **given)
+        return kind_named(policy.kind).make_release(rows, policy, given)
     except GuaranteeNotMetError as error:
         return error.what
 

@@ -78,7 +78,7 @@ def impute_release(
     Examples
     --------
     >>> import tempfile, polars as pl, halfmask as hm
-    >>> people = pl.DataFrame({"age": [30, 31, 40, 44], "wage": [1, 2, 3, 5]})
+    >>> people = pl.DataFrame({"age": [30, 31, 40, 44]})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = hm.protect(people, quasi_identifiers=["age"], k=2).write(f"{folder}/out")
     ...     tables = hm.impute_release(f"{folder}/out", m=2)

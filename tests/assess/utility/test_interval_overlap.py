@@ -122,3 +122,9 @@ def test_weights_are_used_on_each_side_and_refused_where_they_are_none():
     assert less.rows == 79
     with pytest.raises(ParameterError, match="above 0"):
         interval_overlap((x, y), (z, w), weights=(sizes, sizes - 5))
+
+
+def test_a_fit_without_error_has_no_shift():
+    x = [[float(i)] for i in range(6)]
+    found = interval_overlap((x, [0.0] * 6), (x, [0.0] * 6))
+    assert (found.mean, found.shift) == (1.0, None)

@@ -304,7 +304,8 @@ def interval_overlap(
             for a, b, size in ((x, y, weight), (z, w, masked_weight))
         )
     shared = overlaps(before, after)[1:]  # the intercept isn't compared
-    shift = (np.abs(after.values - before.values) / before.errors)[1:]
+    with np.errstate(divide="ignore", invalid="ignore"):  # a perfect fit has no error
+        shift = (np.abs(after.values - before.values) / before.errors)[1:]
     return IntervalOverlap(
         coefficients=len(kept),
         mean=float(shared.mean()),

@@ -48,6 +48,7 @@ def test_help_names_every_command(run):
     answer = run("--help")
 
     assert answer.status == 0
+    assert not re.search(r"\w\.\.\.$", answer.out, re.MULTILINE)  # whole sentences
     for command in (*COMMANDS, "vault"):
         assert re.search(rf"^  {command} +[A-Z].*\.$", answer.out, re.MULTILINE)
         own = run(command, "--help")

@@ -169,10 +169,12 @@ def test_the_assessment_is_told_and_written_without_a_cell(table, desk, run):
     assert said.status == 0, said.err
     assert "Plain: accuracy" in said.out
     assert "5 partitions: accuracy" in said.out
+    told = said.out.replace(str(out), "OUT")
+    assert "Report   OUT/report.html" in told
     numbers = json.loads((out / "robustness.json").read_text())
     assert [it["name"] for it in numbers["models"]] == ["plain", "5 partitions"]
     page = (out / "report.html").read_text()
-    assert CANARY not in said.out + said.err + json.dumps(numbers) + page
+    assert CANARY not in told + said.err + json.dumps(numbers) + page
     again = run(*words("tree", table, "--out", out))
     assert (again.status, again.out) == (1, "")
     assert "FOLDER exists already" in again.err

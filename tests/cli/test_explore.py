@@ -16,7 +16,7 @@ def test_shows_the_frontier_what_guarantees_cost_and_what_was_refused(run, desk)
     assert "The frontier by highest risk and loss, on 80 rows" in answer.out
     assert "best" in answer.out
     assert "Without distinct-l-diversity of illness (l = 2): " in answer.out
-    assert "Refused: " in answer.out
+    assert "Policies refused: " in answer.out
     assert "the whole table as one class of 80 rows" in answer.out
     assert "It is no release" in answer.out
     assert "CANARY" not in answer.out + answer.err

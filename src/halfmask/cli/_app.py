@@ -34,7 +34,7 @@ from halfmask.cli._explore import explore
 from halfmask.cli._failures import failure_of
 from halfmask.cli._hash import hash_
 from halfmask.cli._option_groups import flag, spreads_groups
-from halfmask.cli._options import CommandGroup, DebugOption, show_help
+from halfmask.cli._options import CommandGroup, DebugOption, HeadedGroup, show_help
 from halfmask.cli._predict import predict
 from halfmask.cli._protect import protect, synthesize
 from halfmask.cli._query import query
@@ -63,6 +63,7 @@ CLICK_INTERRUPTED = 130
 
 app = CommandGroup(
     name="halfmask",
+    cls=HeadedGroup,
     help=(
         "Let others learn from data that they must not see.\n\n"
         "To release a table, run describe, edit the policy that it proposes, then run "

@@ -108,8 +108,8 @@ def risk(  # each is an option
         "--per-row FILE: Write the risk of each row to this file (.csv or .parquet), by its "
         "number from 1. It says who is at risk: don't release it."
     ),
-    where_run: EngineOptions,
     reading: Reading,
+    where_run: EngineOptions,
     saying: SayingOptions,
 ) -> int:
     """Measure the re-identification risk of TABLE, before you choose how to protect it.

@@ -12,7 +12,7 @@ from halfmask.cli._console import printable
 from halfmask.cli._estimators import WORDS, estimator_of, features_of, named_estimator
 from halfmask.cli._failures import UsageError
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
-from halfmask.cli._options import TABLE, SayingOptions
+from halfmask.cli._options import REPORT, TABLE, SayingOptions
 from halfmask.cli._tables import Reading
 
 if TYPE_CHECKING:
@@ -141,9 +141,10 @@ def robustness(
             random_state=seed,
             progress=stages,
         )
+    sentences = _sentences(found, verbose=saying.verbose)
     if out is not None:
         found.write(Path(out), overwrite=overwrite)
-    sentences = _sentences(found, verbose=saying.verbose)
+        sentences.append(f"Report   {Path(out) / REPORT}")
     return saying.say(found.to_dict(), *map(printable, sentences))
 
 

@@ -44,26 +44,34 @@ _HEAD: Final = """\
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShapeOptions:
-    """What is tabulated."""
+class MoreShapeOptions:
+    """What few tables need."""
 
-    heading: ClassVar = "Tables"
+    heading: ClassVar = "More about the tables"
 
-    rows: str | None = option("--rows COLUMN,COLUMN,...: The columns down the side of the table.")
-    columns: str | None = option(
-        "--columns COLUMN,COLUMN,...: The columns across. The last of them is across the readable "
-        "table, the others are down its side."
-    )
     dimensions: str | None = option(
         "--dimensions COLUMN,COLUMN,...: The same as --rows and --columns, in one list. For a "
         "folder of ready tables: those of all of them; each table has those that it crosses."
     )
-    sums: str | None = option(
-        "--sum COLUMN,COLUMN,...: The columns that are summed, each in a table of its own. Without "
-        "it, rows are counted."
-    )
     negative: bool = flag("--negative: Contributions to sums may be negative, as profits are.")
     mean: bool = flag("--mean: Show the mean of each sum, too; it is hidden where the sum is.")
+    total: str | None = option("--total CODE: The code of totals. The default is Total.")
+    missing_code: str | None = option(
+        "--missing-code CODE: The code of rows whose cell in a dimension is missing. Without it "
+        "they are an error."
+    )
+    earlier: list[str] | None = option(
+        "--earlier RELEASE: A release of the same cells that was published before; may be given "
+        "more than once. Both together must not disclose a cell."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeOptions:
+    """The categories of dimensions."""
+
+    heading: ClassVar = "Hierarchies and codes"
+
     levels: list[str] | None = option(
         "--levels COLUMN=TOP,...,COLUMN: A column's hierarchy as columns of TABLE, from the top "
         "down, as in town=country,region,town; may be given more than once."
@@ -76,47 +84,63 @@ class ShapeOptions:
         "--hierarchies DIR: A folder of hierarchies, as in DIR/town.csv (as of ARX) or "
         "DIR/town.hrc (as of tau-argus). A / in the name of a column is %2F in that of its file."
     )
-    total: str | None = option("--total CODE: The code of totals. The default is Total.")
-    missing_code: str | None = option(
-        "--missing-code CODE: The code of rows whose cell in a dimension is missing. Without it "
-        "they are an error."
-    )
-    owner: str | None = option(
-        "--owner COLUMN: Who contributes, such as the company. Its rows in a cell are then one "
-        "contribution. Without it, each row is."
-    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightOptions:
+    """What a row counts for."""
+
+    heading: ClassVar = "Sampling weights"
+
     weight: str | None = option("--weight COLUMN: The sampling weights.")
     weights: Literal["replicated", "sample"] | None = option(
         "--weights WAY: How rules see a weighted contribution: replicated, as that many equal "
         "contributors, or sample, as one that is compared with the weighted sum."
     )
 
-    earlier: list[str] | None = option(
-        "--earlier RELEASE: A release of the same cells that was published before; may be given "
-        "more than once. Both together must not disclose a cell."
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShapeOptions:
+    """What is tabulated."""
+
+    rows: str | None = option("--rows COLUMN,COLUMN,...: The columns down the side of the table.")
+    columns: str | None = option(
+        "--columns COLUMN,COLUMN,...: The columns across. The last of them is across the readable "
+        "table, the others are down its side."
     )
+    sums: str | None = option(
+        "--sum COLUMN,COLUMN,...: The columns that are summed, each in a table of its own. Without "
+        "it, rows are counted."
+    )
+    owner: str | None = option(
+        "--owner COLUMN: Who contributes, such as the company. Its rows in a cell are then one "
+        "contribution. Without it, each row is."
+    )
+    more: MoreShapeOptions
+    trees: TreeOptions
+    weighting: WeightOptions
 
     @property
     def names(self) -> tuple[str, ...]:
         """The dimensions, the one that goes across last."""
         sides = [each for each in (self.rows, self.columns) if each is not None]
-        if bool(sides) == (self.dimensions is not None):
+        if bool(sides) == (self.more.dimensions is not None):
             raise UsageError(
                 "The dimensions are missing, or given twice.",
                 hint="Give --rows and --columns, or --dimensions.",
             )
-        given = [self.dimensions] if self.dimensions is not None else sides
+        given = [self.more.dimensions] if self.more.dimensions is not None else sides
         return tuple(name for each in given for name in items_of(each, "A dimension"))
 
     def dimension_sections(self, folder: Path) -> dict[str, dict[str, object]]:
         """Return ``[dimensions]`` of a policy that lies in a folder."""
         names = self.names
-        said = {"total": self.total, "missing": self.missing_code}
+        said = {"total": self.more.total, "missing": self.more.missing_code}
         given = {key: code for key, code in said.items() if code is not None}
         found: dict[str, dict[str, object]] = {name: {**given} for name in names}
         for key, asked, form in (
-            ("levels", self.levels, "--levels COLUMN=TOP,...,COLUMN"),
-            ("codes", self.codes, "--codes COLUMN=CODE,..."),
+            ("levels", self.trees.levels, "--levels COLUMN=TOP,...,COLUMN"),
+            ("codes", self.trees.codes, "--codes COLUMN=CODE,..."),
         ):
             for name, listed in pairs(asked, form, names=names):
                 if name not in found:
@@ -131,9 +155,9 @@ class ShapeOptions:
 
     def _files(self, names: tuple[str, ...], folder: Path) -> Iterator[tuple[str, str]]:
         """Yield each dimension that has a file, and where a policy in a folder finds it."""
-        if self.hierarchies is None:
+        if self.trees.hierarchies is None:
             return
-        where = Path(self.hierarchies)
+        where = Path(self.trees.hierarchies)
         if not where.is_dir():
             raise UsageError(
                 "--hierarchies is no folder.",
@@ -193,14 +217,11 @@ class ReadyOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleOptions:
-    """What makes a cell sensitive."""
+class MoreRuleOptions:
+    """The rules that fewer tables need."""
 
-    heading: ClassVar = "Rules of cells"
+    heading: ClassVar = "More rules of cells"
 
-    min_frequency: int | None = option(
-        "--min-frequency N: A cell with fewer than N contributors is sensitive.", min=2
-    )
     margin: float | None = option(
         "--margin PERCENT: With --min-frequency, of sums: how near to a sensitive sum others must "
         "not come, in percent of it.",
@@ -210,13 +231,9 @@ class RuleOptions:
         "--dominance N,K: A sum is sensitive if its N largest contributions are more than K "
         "percent of it."
     )
-    p_percent: float | None = option(
-        "--p-percent P: A sum is sensitive if its second contributor can estimate the largest "
-        "within P percent."
-    )
     prior_posterior: str | None = option(
-        "--prior-posterior P,Q: The same, against an attacker who knows each contribution within Q "
-        "percent before."
+        "--prior-posterior P,Q: As --p-percent, against an attacker who knows each contribution "
+        "within Q percent before."
     )
     class_disclosure: str | None = option(
         "--class-disclosure DIMENSION: A count is sensitive if all of a group are in one category "
@@ -224,24 +241,38 @@ class RuleOptions:
     )
     zeros: bool = flag("--zeros: Cells that nobody is in are sensitive, and may be hidden.")
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleOptions:
+    """What makes a cell sensitive."""
+
+    min_frequency: int | None = option(
+        "--min-frequency N: A cell with fewer than N contributors is sensitive.", min=2
+    )
+    p_percent: float | None = option(
+        "--p-percent P: A sum is sensitive if its second contributor can estimate the largest "
+        "within P percent."
+    )
+    more: MoreRuleOptions
+
     def sections(self) -> Iterator[dict[str, object]]:
         """Yield ``[[rules]]``."""
-        if self.margin is not None and self.min_frequency is None:
+        if self.more.margin is not None and self.min_frequency is None:
             raise UsageError("--margin goes with --min-frequency.", hint="Leave it out.")
         if self.min_frequency is not None:
-            margin = {} if self.margin is None else {"margin": self.margin}
+            margin = {} if self.more.margin is None else {"margin": self.more.margin}
             yield {"rule": "minimum-frequency", "n": self.min_frequency, **margin}
-        if self.dominance is not None:
-            n, k = _two(self.dominance, "--dominance N,K")
+        if self.more.dominance is not None:
+            n, k = _two(self.more.dominance, "--dominance N,K")
             yield {"rule": "dominance", "n": n, "k": k}
         if self.p_percent is not None:
             yield {"rule": "p-percent", "p": self.p_percent}
-        if self.prior_posterior is not None:
-            p, q = _two(self.prior_posterior, "--prior-posterior P,Q")
+        if self.more.prior_posterior is not None:
+            p, q = _two(self.more.prior_posterior, "--prior-posterior P,Q")
             yield {"rule": "prior-posterior", "p": p, "q": q}
-        if self.class_disclosure is not None:
-            yield {"rule": "class-disclosure", "dimension": self.class_disclosure}
-        if self.zeros:
+        if self.more.class_disclosure is not None:
+            yield {"rule": "class-disclosure", "dimension": self.more.class_disclosure}
+        if self.more.zeros:
             yield {"rule": "zeros"}
 
 
@@ -300,24 +331,24 @@ class TablesOptions:
     """All of a policy of tables."""
 
     shape: ShapeOptions
-    ready: ReadyOptions
     rules: RuleOptions
     protection: ProtectionOptions
+    ready: ReadyOptions
 
     def sections(self, folder: Path, table: str) -> dict[str, object]:
         """Return the policy as a file in a folder has it."""
         shape, ready = self.shape, self.ready.sections()
-        alone = {key: getattr(shape, key) for key in ("owner", "weight", "weights")}
+        alone = {"owner": shape.owner, **asdict(shape.weighting)}
         made: dict[str, object] = {"halfmask-tables": 1}
         made |= {key: value for key, value in alone.items() if value is not None}
-        if self.rules.zeros:
+        if self.rules.more.zeros:
             made["zeros"] = "suppressible"
-        if shape.earlier:
-            made["earlier"] = [_relative(Path(each), folder) for each in shape.earlier]
+        if shape.more.earlier:
+            made["earlier"] = [_relative(Path(each), folder) for each in shape.more.earlier]
         made |= {"dimensions": shape.dimension_sections(folder), **ready}
         if not ready:
             made["tables"] = list(self._tables())
-        elif shape.sums or shape.mean or shape.negative:
+        elif shape.sums or shape.more.mean or shape.more.negative:
             raise UsageError(
                 "--sum, --mean and --negative are about rows, and --value about ready tables.",
                 hint="Give --value or the others.",
@@ -331,10 +362,10 @@ class TablesOptions:
     def _tables(self) -> Iterator[dict[str, object]]:
         shape = self.shape
         summed = () if shape.sums is None else items_of(shape.sums, "A name of --sum")
-        if not summed and (shape.mean or shape.negative):
+        if not summed and (shape.more.mean or shape.more.negative):
             raise UsageError("--mean and --negative are about sums.", hint="Add --sum COLUMN.")
-        said: dict[str, object] = {"negative": True} if shape.negative else {}
-        said |= {"derived": ["mean"]} if shape.mean else {}
+        said: dict[str, object] = {"negative": True} if shape.more.negative else {}
+        said |= {"derived": ["mean"]} if shape.more.mean else {}
         if not summed:
             yield {"name": "counts", "dimensions": list(shape.names)}
         for column in summed:
@@ -364,8 +395,8 @@ def crosstab(
     pseudonyms: PseudonymVault,
     booked: BookOptions,
     budget: ReleaseLedger,
-    where_run: EngineOptions,
     head: HeaderOptions,
+    where_run: EngineOptions,
     show: bool = OPEN,
     saying: SayingOptions,
 ) -> int:

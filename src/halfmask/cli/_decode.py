@@ -248,9 +248,9 @@ def decode(
         "OUT: The file to write. Keep it confidential. - writes Parquet to standard output."
     ),
     *,
+    place: StoredCodec,
     decoding: DecodingOptions,
     overwrite: bool = OVERWRITE,
-    place: StoredCodec,
     saying: SayingOptions,
 ) -> int:
     """Decode rows or predictions with a codec from the vault.

@@ -106,9 +106,9 @@ class SeriesOptions:
 def fit_series(
     table: str = TABLE,
     *,
+    place: StoredCodec,
     settings: SeriesOptions,
     reading: Reading,
-    place: StoredCodec,
     saying: SayingOptions,
 ) -> int:
     """Fit a codec to the time series of TABLE and store it in a vault.
@@ -141,11 +141,11 @@ def apply_series(
     table: str = TABLE,
     out: str = argument("OUT: The file to write and send; - writes Parquet to standard output."),
     *,
+    place: StoredCodec,
     later: bool = flag("--later: The rows of TABLE follow those of the fit, from the next step."),
     overwrite: bool = OVERWRITE,
     out_format: OutFormat | None = OUT_FORMAT,
     reading: Reading,
-    place: StoredCodec,
     saying: SayingOptions,
 ) -> int:
     """Encode the time series of TABLE with a codec from the vault.
@@ -208,13 +208,13 @@ encode.add_typer(series)
 def fit(
     table: str = TABLE,
     *,
+    place: StoredCodec,
     target: str | None = option("--target COLUMN: The column to predict."),
     task: TaskName | None = TASK,
     categorical: list[str] | None = CATEGORICAL,
     settings: CodecOptions,
     reading: Reading,
     where: EngineOptions,
-    place: StoredCodec,
     saying: SayingOptions,
 ) -> int:
     """Fit a codec to TABLE and store it in a vault.
@@ -258,6 +258,7 @@ def apply(
         "in / makes a folder of Parquet files, from a TABLE in such files."
     ),
     *,
+    place: StoredCodec,
     number: int = option(
         "--number N: The file's number. Rows of files with different numbers get different orders.",
         0,
@@ -271,7 +272,6 @@ def apply(
     out_format: OutFormat | None = OUT_FORMAT,
     reading: Reading,
     where: EngineOptions,
-    place: StoredCodec,
     saying: SayingOptions,
 ) -> int:
     """Encode TABLE with a codec from the vault.

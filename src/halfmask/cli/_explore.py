@@ -329,7 +329,7 @@ def _show(found: Exploration, out: str | None, screen: Console, *, verbose: bool
     for sentence in rooms.microdata.exploring.trial_sentences(found.trials):
         screen.print(f"- {printable(sentence)}", soft_wrap=True)
     if found.refused:
-        screen.print(f"\nRefused: {len(found.refused)} policies", style="bold")
+        screen.print(f"\nPolicies refused: {len(found.refused)}", style="bold")
         for why, names in found.reasons.items():
             more = f" and {len(names) - 1} more" if len(names) > 1 else ""
             screen.print(f"- {printable(names[0])}{more}: {printable(why)}", soft_wrap=True)

@@ -36,6 +36,7 @@ def hash_(
         "in / makes a folder of such files, from a TABLE in Parquet files."
     ),
     *,
+    place: StoredHasher,
     fit: bool = flag("--fit: Fit a new hasher to TABLE first, and store it in the vault."),
     label: str | None = option(
         "--label COLUMN: The column to predict; its classes are written as codes."
@@ -46,7 +47,6 @@ def hash_(
     overwrite: bool = OVERWRITE,
     reading: Reading,
     where: EngineOptions,
-    place: StoredHasher,
     saying: SayingOptions,
 ) -> int:
     """Hash the rows of TABLE with a hasher from the vault.

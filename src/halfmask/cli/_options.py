@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._console import Stages, compilation_announced, console, say_json
@@ -17,7 +17,6 @@ from halfmask.cli._option_groups import argument, flag, option
 
 if TYPE_CHECKING:
     from rich.table import Table
-    from typer.core import TyperGroup
 
 
 REPORT = "report.html"
@@ -135,6 +134,17 @@ class HeadedCommand(TyperCommand):
                     formatter.write_dl(records)
 
 
+class HeadedGroup(TyperGroup):
+    """A command of commands whose help has the whole first sentence of each."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 # as above
+        """Write the commands of the help."""
+        del ctx  # all of its commands are shown
+        told = [(it, each.get_short_help_str(1000)) for it, each in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(told)
+
+
 class CommandGroup(typer.Typer):
     """A command of commands whose help has headings."""
 
@@ -143,7 +153,7 @@ class CommandGroup(typer.Typer):
         return super().command(name, **{"cls": HeadedCommand, **more})
 
 
-def command_group(name: str, about: str, *, kind: type[TyperGroup] | None = None) -> CommandGroup:
+def command_group(name: str, about: str, *, kind: type[TyperGroup] = HeadedGroup) -> CommandGroup:
     """Return a command of commands, which shows its help if none of them is named."""
     group = CommandGroup(
         name=name,

@@ -379,8 +379,8 @@ def synthesize(
     pseudonyms: PseudonymVault,
     booked: BookOptions,
     budget: ReleaseLedger,
-    where_run: EngineOptions,
     head: HeaderOptions,
+    where_run: EngineOptions,
     show: bool = OPEN,
     saying: SayingOptions,
 ) -> int:

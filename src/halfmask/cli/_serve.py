@@ -11,13 +11,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from typer.core import TyperGroup
-
 from halfmask.cli import _rooms as rooms
 from halfmask.cli._budget import LedgerOptions, pairs
 from halfmask.cli._console import listing, printable
 from halfmask.cli._option_groups import argument, flag, option, required, spreads_groups
-from halfmask.cli._options import TABLE, AnswerOptions, SayingOptions, command_group
+from halfmask.cli._options import TABLE, AnswerOptions, HeadedGroup, SayingOptions, command_group
 from halfmask.cli._remote import ConnectionOptions
 from halfmask.cli._tables import Reading
 
@@ -157,7 +155,7 @@ def _model_as_dict(of: rooms.trainer.client.RemoteModel) -> dict[str, object]:
 MEBI, DAY = 1 << 20, 86_400.0
 
 
-class _ServeGroup(TyperGroup):
+class _ServeGroup(HeadedGroup):
     """Takes what isn't the name of a command for the folder of `run`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 # click's own class

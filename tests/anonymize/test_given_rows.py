@@ -126,6 +126,12 @@ def test_a_stream_that_can_be_read_once_is_read():
     assert [as_table(rows)["age"].to_list() for _ in range(2)] == [[31, 40]] * 2
 
 
+@pytest.mark.parametrize("given", [pl.Series([31, 40]), pd.Series([31, 40])], ids=["pl", "pd"])
+def test_a_series_is_refused_as_an_array_of_one_dimension_is(given):
+    with pytest.raises(ParameterError, match="Expected 2D array, got 1D"):
+        read(BaseEstimator(), given, reset=True)
+
+
 @pytest.mark.parametrize(
     ("given", "frame"),
     [

@@ -64,6 +64,16 @@ def test_frames_of_predictions_come_back_as_frames(known, secret):
     assert shares["Bree"].to_list() == (known["town"] == "Bree").cast(pl.Float64).to_list()
 
 
+@pytest.mark.parametrize("names", [["1", "0", "2", "3"], [3.0, 2.0, 1.0, 0.0]], ids=str)
+def test_probabilities_in_another_order_than_the_codes_are_refused(known, secret, names):
+    shares = pd.DataFrame(np.eye(4), columns=names)
+
+    with pytest.raises(DataError, match="don't ascend"):
+        _fitted(known, secret).decode_predictions(shares, batch=None)
+    ordered = _fitted(known, secret).decode_predictions(shares[sorted(names)], batch=None)
+    assert ordered.to_numpy().sum() == 4.0
+
+
 @pytest.mark.parametrize("name", ["age", "income", "paid"])
 def test_numbers_come_back_in_their_own_unit(table, secret, name):
     codec = Codec(learner="linear", secret=secret, rows="kept")

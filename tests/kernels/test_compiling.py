@@ -10,23 +10,31 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core import caching
 from numba.core.event import Event, EventStatus
 
 from halfmask.kernels.compiling import Compilation, njit
 
 
-@njit()
-def taken(codes, place):
-    return codes[place]
+@pytest.fixture
+def uncached(monkeypatch):
+    """Neither the package's folder nor the user's can be written."""
+    places: Any = caching.FunctionCache._impl_class  # where numba looks for a folder
+    monkeypatch.setattr(places, "_locator_classes", [])
 
 
-@njit()
-def taken_twice(codes):
-    return 10 * taken(codes, 0) + taken(codes, 1)
-
-
+@pytest.mark.usefixtures("uncached")
 def test_a_kernel_is_compiled_once_for_kernels_and_can_be_called_from_python():
     """Numba's own `njit` compiles it for 0 and again for 1."""
+
+    @njit()
+    def taken(codes, place):
+        return codes[place]
+
+    @njit()
+    def taken_twice(codes):
+        return 10 * taken(codes, 0) + taken(codes, 1)
+
     codes = np.array([3, 4])
     kernel: Any = taken
     called = kernel.get_overload.__self__  # what kernels call: it has no entry for Python

@@ -277,7 +277,7 @@ def test_sabotage(tmp_path, monkeypatch, sabotage):
         protect_to(table(), WANTED, tmp_path / "old", key=KEY, overwrite=True)
 
     assert before == {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
-    assert [p.name for p in tmp_path.iterdir()] == ["old"]
+    assert {p.name for p in tmp_path.iterdir()} == {"old", "old.owner.html"}
 
 
 def test_gaps_forgotten(tmp_path, monkeypatch):

@@ -88,7 +88,7 @@ def test_a_penalty_is_no_less_than_nothing(setting):
     [
         (LABELS[:5], ParameterError, "as many rows"),
         (np.column_stack([LABELS, LABELS]), ParameterError, "must be one column"),
-        (np.array(["CANARY"] * 6), ParameterError, "one class only"),
+        (np.array(["CANARY"] * 6), ParameterError, "two classes. Got 1"),
         (np.array(["CANARY", None] * 3, dtype=object), DataError, "missing"),
         (
             np.array([dt.date(2020, 1, 1 + n % 2) for n in range(6)]),
@@ -144,3 +144,8 @@ def test_what_learns_neither_labels_nor_numbers_is_refused(estimator):
     if estimator is not None:
         with pytest.raises(ParameterError, match="classifier or a regressor"):
             checked(told(estimator), ROWS, LABELS)
+
+
+def test_a_table_without_rows_has_no_labels():
+    with pytest.raises(ParameterError, match=r"two classes. Got 0"):
+        checked(told(), ROWS[:0], LABELS[:0])

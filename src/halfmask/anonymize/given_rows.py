@@ -53,6 +53,8 @@ def collected(rows: Any) -> Any:  # noqa: ANN401 # any table
     """Return rows that are there: those of a lazy frame, or of a stream of Arrow, are read."""
     if isinstance(rows, pl.LazyFrame):
         return rows.collect()
+    if hasattr(rows, "to_frame") and not hasattr(rows, "columns"):
+        return np.asarray(rows)  # a Series is no table, though it is a stream of Arrow
     # a stream can be read once only
     once = hasattr(rows, "__arrow_c_stream__") and not hasattr(rows, "__len__")
     return to_polars(rows) if once else rows

@@ -379,9 +379,9 @@ class Codec:
         Raises
         ------
         DataError
-            If there are other codes, or another number of columns, than the codec gave; if no
-            encoded table or several have as many rows, or there aren't ``rows``; if ids are not all
-            of one table.
+            If there are other codes, or another number of columns, than the codec gave; if columns
+            are named by codes that don't ascend; if no encoded table or several have as many rows,
+            or there aren't ``rows``; if ids are not all of one table.
 
         Edge cases
         ----------

@@ -79,7 +79,9 @@ def come_home(
     is_frame = not isinstance(predictions, np.ndarray | pl.Series | list)
     array = predictions
     if is_frame:
-        array = to_polars(predictions).to_numpy()
+        frame = to_polars(predictions)
+        _codes_ascend(frame.columns)
+        array = frame.to_numpy()
         array = array[:, 0] if array.shape[1] == 1 else array
     values = decode_values(plan.target, _as_array(array))
     number = number_of(len(values))
@@ -133,6 +135,19 @@ def _as_array(predictions: Any) -> NDArray[Any]:  # noqa: ANN401 # arrays, Serie
             hint="Give one for each row, or a row of probabilities.",
         )
     return array
+
+
+def _codes_ascend(names: Sequence[str]) -> None:
+    """Raise if columns are named by codes in another order: they are read by their position."""
+    try:
+        codes = [float(name) for name in names]
+    except ValueError:
+        return  # other names say nothing of codes
+    if codes != sorted(codes):
+        raise DataError(
+            "The columns of probabilities are named by numbers that don't ascend.",
+            hint="Order the columns by code.",
+        )
 
 
 def _name_columns(

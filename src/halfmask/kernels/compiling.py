@@ -37,7 +37,7 @@ def njit(**options: Any) -> Callable[[Function], Function]:  # noqa: ANN401 # nu
     """
 
     def compiled(function: Function) -> Function:
-        dispatcher: Any = _njit(nogil=True, cache=True, **options)(function)
+        dispatcher = _kept(function, options)
         if hasattr(dispatcher, "overloads"):  # not where numba is switched off
             _lean_in_kernels(dispatcher, function, options)
         made: Function = dispatcher
@@ -46,19 +46,29 @@ def njit(**options: Any) -> Callable[[Function], Function]:  # noqa: ANN401 # nu
     return compiled
 
 
+def _kept(function: Any, options: dict[str, Any]) -> Any:  # noqa: ANN401 # numba's dispatcher
+    """Keep what is compiled for later runs, if any folder for it can be written."""
+    try:
+        return _njit(nogil=True, cache=True, **options)(function)
+    except RuntimeError:  # as in a container whose disk is for reading only
+        return _njit(nogil=True, **options)(function)
+
+
 def _lean_in_kernels(dispatcher: Any, function: Any, options: dict[str, Any]) -> None:  # noqa: ANN401
     """Let other kernels call a copy of a kernel that has no entry for Python.
 
     The copy has a name of its own: one cache for both would give Python a kernel without entry.
     """
     copy = FunctionType(
-        function.__code__, function.__globals__, function.__name__, function.__defaults__
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
     )
     copy.__qualname__ = f"{function.__qualname__}_lean"
     copy.__module__ = function.__module__
-    lean: Any = _njit(
-        nogil=True, cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options
-    )(copy)
+    lean = _kept(copy, options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
 
     def call_template(arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:  # noqa: ANN401
         plain = tuple(map(_unliteral, arguments))

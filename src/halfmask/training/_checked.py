@@ -160,8 +160,8 @@ def are_labels(labels: NDArray[Any]) -> None:
             f"Unknown label type: {kind}. The estimator is a classifier, and y holds no labels.",
             hint="Give texts, whole numbers or truths, or a regressor.",
         )
-    if len(np.unique(labels)) < 2:
-        raise ParameterError("y has one class only: there is nothing to learn.")
+    if (found := len(np.unique(labels))) < 2:
+        raise ParameterError(f"y must hold labels of at least two classes. Got {found}.")
 
 
 def _are_numbers(labels: NDArray[Any], name: str) -> None:

@@ -8,6 +8,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from halfmask.cli._console import (
     MOST_LETTERS,
@@ -98,3 +99,16 @@ class TestAFailure:
         said = capsys.readouterr().err
         assert "CANARY" in said
         assert "keep it to yourself" in said
+
+
+def test_a_listing_folds_a_long_name_and_cuts_none():
+    """Two columns whose names begin alike stay apart."""
+    table = listing("column", "rows", right=("rows",))
+    table.add_row("a" * 50, "1")
+    said_to = io.StringIO()
+
+    Console(width=30, file=said_to).print(table)
+
+    said = said_to.getvalue()
+    assert "…" not in said
+    assert said.count("a") == 50

@@ -34,7 +34,6 @@ def say_findings(
 def _show_findings(report: AttackReport, protected: str) -> None:
     """Show what attacks found; `protected` is the title of what was attacked, such as encoded."""
     table = listing("attack and measure", "raw", protected, "reference", "verdict")
-    table.columns[0].overflow = "fold"
     for column in table.columns[1:]:
         column.no_wrap = True
     for finding in report.findings:

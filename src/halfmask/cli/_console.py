@@ -146,7 +146,7 @@ def listing(*titles: str, right: tuple[str, ...] = ()) -> Table:
         header_style="dim",
     )
     for title in titles:
-        table.add_column(title, justify="right" if title in right else "left")
+        table.add_column(title, justify="right" if title in right else "left", overflow="fold")
     return table
 
 

@@ -88,7 +88,6 @@ def _show_events(found: EventsDescription, out: Console, *, verbose: bool) -> No
         f"{some(found.events, 'event')}{first}; {some(len(found.fields), 'path')}\n", style="bold"
     )
     table = listing("path", "kind", "proposed", "why")
-    table.columns[0].overflow = table.columns[3].overflow = "fold"
     for each in found.fields:
         table.add_row(
             printable(each.path),
@@ -201,9 +200,10 @@ def _show_folded(found: Description, out: Console) -> None:
     names = [_named(alike) for alike in groups]
     roles = [_role(alike[0]) for alike in groups]
     kinds = [alike[0].kind for alike in groups]
-    taken = (max(map(len, each)) + GAP for each in (names, roles, kinds))
+    taken = (min(max(map(len, each)), WIDEST_NAME) + GAP for each in (names, roles, kinds))
     room = max(out.width - sum(taken), SHORTEST_REASON)
     table = listing("column", "role", "kind", "why")
+    table.columns[0].max_width = WIDEST_NAME
     for alike, name, role, kind in zip(groups, names, roles, kinds, strict=True):
         table.add_row(name, role, kind, _shortened(printable(alike[0].brief), room))
     out.print(table)
@@ -214,7 +214,8 @@ def _show_folded(found: Description, out: Console) -> None:
 
 def _named(alike: list[Proposal]) -> str:
     more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
-    return _shortened(printable(alike[0].name), WIDEST_NAME - len(more)) + more
+    name = printable(alike[0].name)
+    return _shortened(name, WIDEST_NAME - len(more)) + more if more else name
 
 
 def _alike(proposals: tuple[Proposal, ...]) -> list[list[Proposal]]:

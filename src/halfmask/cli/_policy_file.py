@@ -120,7 +120,6 @@ def show_decisions(made: rooms.microdata.MadePolicy, where: Path, out: Console) 
     if made.decisions:
         out.print("\nColumns that no option names", style="bold")
         table = listing("", "")
-        table.columns[1].overflow = "fold"
         for what, names in made.decisions.items():
             table.add_row(what, printable(", ".join(names)))
         out.print(table)

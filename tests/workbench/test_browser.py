@@ -103,6 +103,7 @@ def open_page(page, name):
 def text_of(page, name):
     """Return the words of a page, without what is different in each start."""
     page.goto(re.sub(r"(:\d+/).*", rf"\1{name}", page.url))
+    page.wait_for_selector("main:not(:has(#waiting))")
     return page.inner_text("#main")
 
 

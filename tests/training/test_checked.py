@@ -88,7 +88,7 @@ def test_a_penalty_is_no_less_than_nothing(setting):
     [
         (LABELS[:5], ParameterError, "as many rows"),
         (np.column_stack([LABELS, LABELS]), ParameterError, "must be one column"),
-        (np.array(["CANARY"] * 6), ParameterError, "two classes. Got 1"),
+        (np.array(["CANARY"] * 6), ParameterError, "two classes. Got one class"),
         (np.array(["CANARY", None] * 3, dtype=object), DataError, "missing"),
         (
             np.array([dt.date(2020, 1, 1 + n % 2) for n in range(6)]),
@@ -147,5 +147,5 @@ def test_what_learns_neither_labels_nor_numbers_is_refused(estimator):
 
 
 def test_a_table_without_rows_has_no_labels():
-    with pytest.raises(ParameterError, match=r"two classes. Got 0"):
+    with pytest.raises(ParameterError, match=r"two classes. Got no label"):
         checked(told(), ROWS[:0], LABELS[:0])

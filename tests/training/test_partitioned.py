@@ -219,7 +219,7 @@ def test_three_classes_that_parts_lack_keep_their_labels():
         ({"estimator": LinearRegression()}, X, Y, "takes classifiers"),
         ({"estimator": LogisticRegression}, X, Y, "'estimator'"),
         ({"random_state": -1}, X, Y, "PartitionedClassifier"),
-        ({}, X, np.ones(240), "two classes. Got 1"),
+        ({}, X, np.ones(240), "two classes. Got one class"),
         ({}, X, Y[:5], "as many rows"),
         ({}, X, None, "PartitionedClassifier estimator requires y"),
         ({}, X, np.linspace(0, 1, 240), "label type"),

@@ -161,7 +161,8 @@ def are_labels(labels: NDArray[Any]) -> None:
             hint="Give texts, whole numbers or truths, or a regressor.",
         )
     if (found := len(np.unique(labels))) < 2:
-        raise ParameterError(f"y must hold labels of at least two classes. Got {found}.")
+        got = "one class" if found else "no label"
+        raise ParameterError(f"y must hold labels of at least two classes. Got {got}.")
 
 
 def _are_numbers(labels: NDArray[Any], name: str) -> None:

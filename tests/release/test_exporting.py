@@ -134,6 +134,12 @@ CHANGES: dict[str, tuple[Any, str]] = {
         ),
         "other cells in column 'paid'",
     ),
+    "a cell by little": (
+        lambda it, _: it.with_columns(
+            paid=pl.when(pl.int_range(40) == 5).then(pl.col("paid") + 1e-6).otherwise("paid")
+        ),
+        "other cells in column 'paid'",
+    ),
     "a missing cell": (
         lambda it, _: it.with_columns(
             paid=pl.when(pl.int_range(40) == 5).then(None).otherwise("paid")
